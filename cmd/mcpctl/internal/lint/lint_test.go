@@ -98,6 +98,7 @@ func TestRules(t *testing.T) {
 		{"name of an argument", tool(`{"type":"object","properties":{"a b":{"type":"string","description":"The first"}}}`), []string{"error argument-name-form t/inputSchema/properties/a b"}},
 		{"array", with(`"type":"array"`), []string{"error array-items t/inputSchema/properties/a"}},
 		{"required", tool(`{"type":"object","required":["x"]}`), []string{"warning required-unknown t/inputSchema/required"}},
+		{"required in a branch", with(`"type":"object","properties":{"x":{"type":"string"}},"oneOf":[{"required":["x"]},{"required":["y"]}]`), []string{"warning required-unknown t/inputSchema/properties/a/oneOf/1/required"}},
 		{"default", with(`"type":"integer","default":"one"`), []string{"warning default-misfit t/inputSchema/properties/a/default"}},
 		{"default behind a reference", tool(`{"type":"object","properties":{"a":{"description":"The first","$ref":"#/$defs/x","default":"z"}},"$defs":{"x":{"enum":["y"]}}}`), []string{"warning default-misfit t/inputSchema/properties/a/default"}},
 		{"no default", with(`"type":"integer","default":null`), nil},

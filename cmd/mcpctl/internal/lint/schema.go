@@ -45,7 +45,7 @@ func (c *check) schema(at string, root *doc.Value, input bool) {
 		what := strings.TrimPrefix(err.Error(), inputschema.ErrUnusable.Error()+": ")
 		c.add(Error, "schema-invalid", at, "it is not a JSON Schema that can be used: "+what, "clients cannot check values with it, and some refuse the list", "correct the schema")
 	}
-	t.node(at, root, 0)
+	t.node(at, root, 0, nil)
 	if t.deepest > mostDepth {
 		c.add(Warning, "schema-deep", at, fmt.Sprintf("values are nested %d deep", t.deepest), fmt.Sprintf("APIs of models take up to %d levels, and models lose track earlier", mostDepth), "make the arguments flat")
 	}
@@ -62,7 +62,9 @@ var (
 	named = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
 )
 
-func (t *tree) node(at string, v *doc.Value, depth int) {
+// node checks a schema. outer are the properties that schemas for the same value declare, of which
+// this one is a branch.
+func (t *tree) node(at string, v *doc.Value, depth int, outer []*doc.Value) {
 	if v.Kind() != doc.Object || depth > 4*mostDepth {
 		return
 	}
@@ -75,8 +77,11 @@ func (t *tree) node(at string, v *doc.Value, depth int) {
 		t.add(Error, "array-items", at, "an array without items", "APIs of models refuse it", "describe the items")
 	}
 	properties := v.Get("properties")
+	outer = append(slices.Clip(outer), properties)
 	for _, item := range v.Get("required").Items() {
-		if name := item.Str(); properties.Get(name) == nil && v.Get("$ref") == nil && v.Get("patternProperties") == nil && v.Get("allOf") == nil {
+		name := item.Str()
+		declares := func(p *doc.Value) bool { return p.Get(name) != nil }
+		if !slices.ContainsFunc(outer, declares) && v.Get("$ref") == nil && v.Get("patternProperties") == nil && v.Get("allOf") == nil {
 			t.add(Warning, "required-unknown", at+"/required", "it requires "+name+", which is not declared", "models cannot know what to send", "declare it, or do not require it")
 		}
 	}
@@ -85,16 +90,23 @@ func (t *tree) node(at string, v *doc.Value, depth int) {
 	}
 	for _, keyword := range parts {
 		if part := v.Get(keyword); part.Kind() == doc.Object {
-			deeper := depth
-			if keyword == "items" || keyword == "additionalProperties" {
-				deeper++
+			switch keyword {
+			case "items", "additionalProperties":
+				t.node(at+"/"+keyword, part, depth+1, nil)
+			case "not", "if", "then", "else":
+				t.node(at+"/"+keyword, part, depth, outer)
+			default:
+				t.node(at+"/"+keyword, part, depth, nil)
 			}
-			t.node(at+"/"+keyword, part, deeper)
 		}
 	}
 	for _, keyword := range lists {
 		for i, part := range v.Get(keyword).Items() {
-			t.node(fmt.Sprintf("%s/%s/%d", at, keyword, i), part, depth)
+			within := outer
+			if keyword == "prefixItems" || keyword == "items" {
+				within = nil
+			}
+			t.node(fmt.Sprintf("%s/%s/%d", at, keyword, i), part, depth, within)
 		}
 	}
 	for _, keyword := range named {
@@ -103,7 +115,7 @@ func (t *tree) node(at string, v *doc.Value, depth int) {
 			if keyword == "properties" {
 				deeper++
 			}
-			t.node(at+"/"+keyword+"/"+escaped(m.Name), m.Value, deeper)
+			t.node(at+"/"+keyword+"/"+escaped(m.Name), m.Value, deeper, nil)
 		}
 	}
 }
