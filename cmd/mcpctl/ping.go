@@ -16,6 +16,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -67,7 +68,7 @@ func (p *pinging) run(ctx context.Context, c *connect.Connection) error {
 	for range p.times {
 		began := time.Now()
 		_, err := p.app.dial.Request(ctx, c, connect.Sent{Method: p.method}, nil)
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || err != nil && p.app.dial.Over() {
 			last = cmp.Or(err, ctx.Err())
 			break
 		}
@@ -85,7 +86,10 @@ func (p *pinging) run(ctx context.Context, c *connect.Connection) error {
 	if err := p.print(c); err != nil {
 		return err
 	}
-	return ctx.Err()
+	if ctx.Err() != nil && !p.app.dial.Over() {
+		return failure.New(failure.KindInterrupted, mcperrors.Answered, "interrupted")
+	}
+	return nil
 }
 
 // percentile is the least time that is not less than a part of all: the nearest rank.

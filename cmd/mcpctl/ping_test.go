@@ -29,6 +29,7 @@ func TestInterruptedPing(t *testing.T) {
 	url := serve(t, keeping{w, &again}) + "/mcp"
 	got := inProcess(ctx, false, "ping", "-n", "1000000", url)
 	require.Equal(t, failure.KindInterrupted.ExitCode(), got.code, got.err)
+	require.NotContains(t, got.err, "bug")
 	require.Regexp(t, `^fake 1\.0 answered [23] times `, got.out)
 }
 

@@ -205,6 +205,9 @@ const lateGrace = 250 * time.Millisecond
 // left is the rest of --max-time.
 func (d *Dialer) left() time.Duration { return max(time.Millisecond, time.Until(d.end)) }
 
+// Over reports whether --max-time has passed. Requests then fail at once.
+func (d *Dialer) Over() bool { return !time.Now().Before(d.end) }
+
 func (d *Dialer) limits() transport.Limits {
 	return transport.Limits{MessageBytes: int(d.Flags.MaxMessage)}
 }

@@ -226,7 +226,7 @@ func (d *diagnosis) watch(t transport.Trace) transport.Trace {
 
 // connect goes on from the handshake. It returns an error for what is no finding about the server.
 func (d *diagnosis) connect(ctx context.Context) error {
-	x := d.x
+	x, run := d.x, ctx
 	answered := false
 	var children []Process
 	var stops time.Time
@@ -241,8 +241,14 @@ func (d *diagnosis) connect(ctx context.Context) error {
 		} else {
 			d.stays(c)
 		}
+		if x.Over() {
+			d.add(Step{Step: "time", Status: Problem, Seen: "--max-time has passed: not everything was tried", Why: "the rest is unknown", Next: []string{"--max-time 30m"}})
+		}
 		children, stops = Children(), time.Now()
-		return ctx.Err()
+		if run.Err() != nil {
+			return failure.New(failure.KindInterrupted, mcperrors.Answered, "interrupted")
+		}
+		return nil
 	}, client.WithEraStore(nil)) // what an earlier run has found may no longer be so
 	took := time.Since(stops)
 	if err == nil {
@@ -255,8 +261,7 @@ func (d *diagnosis) connect(ctx context.Context) error {
 		return err
 	}
 	f := x.Failure(ctx, err)
-	switch f.Kind {
-	case failure.KindUsage, failure.KindInputRequired, failure.KindBug, failure.KindInterrupted, failure.KindTerminated, failure.KindHangup:
+	if slices.Contains([]failure.Kind{failure.KindUsage, failure.KindInputRequired, failure.KindBug}, f.Kind) {
 		return err
 	}
 	d.failed(ctx, f)
@@ -305,6 +310,12 @@ func (d *diagnosis) failed(ctx context.Context, f *failure.Failure) {
 		}
 	}
 	step.Seen = strings.ReplaceAll(step.Seen, "\n", " / ")
+	if step.Why == "" {
+		step.Why = "nothing else can be asked"
+	}
+	if len(step.Next) == 0 {
+		step.Next = []string{d.again("info", "-vv")}
+	}
 	d.add(step)
 }
 
@@ -325,6 +336,9 @@ func (d *diagnosis) login(ctx context.Context, f *failure.Failure) {
 		step.Why = "nothing says how to log in: it may want a key that its operator gives out"
 	default:
 		step.Why = "a login at " + found.Issuer + " would work, as far as its documents tell"
+	}
+	if f.Note != "" {
+		step.Next = append([]string{f.Note}, step.Next...)
 	}
 	if !slices.Contains(step.Next, inspect) {
 		step.Next = append(step.Next, inspect)
@@ -421,7 +435,7 @@ func (d *diagnosis) lists(ctx context.Context, c *connect.Connection) {
 		took := time.Since(began)
 		var e *mcperrors.Error
 		switch {
-		case ctx.Err() != nil:
+		case ctx.Err() != nil, err != nil && d.x.Over():
 			return
 		case errors.As(err, &e) && e.RPC != nil && e.RPC.Code == -32601 && l.Method == mcp.MethodResourceTemplatesList:
 			// Servers with resources need no templates.
@@ -458,7 +472,7 @@ func (d *diagnosis) latency(ctx context.Context, c *connect.Connection) {
 	for range times {
 		began := time.Now()
 		if _, err := d.x.Request(ctx, c, connect.Sent{Method: method}, nil); err != nil {
-			if ctx.Err() == nil {
+			if ctx.Err() == nil && !d.x.Over() {
 				d.add(Step{Step: "latency", Status: Problem, Seen: method + ": " + d.x.Failure(ctx, err).Message, Why: "clients use it to see whether a server is alive", Next: []string{d.again("ping", "-v")}})
 			}
 			return
@@ -487,7 +501,7 @@ func (d *diagnosis) stream(ctx context.Context, c *connect.Connection) {
 	began := time.Now()
 	news, err := c.Subscribe(ctx, filter, func(context.Context, client.Change) {})
 	if err != nil {
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && !d.x.Over() {
 			d.add(Step{
 				Step: "stream", Status: Problem, Seen: "it declares news, and opens no stream for them: " + d.x.Failure(ctx, err).Message,
 				Why: "hosts do not hear of changed lists", Next: []string{d.again("listen")},
