@@ -151,9 +151,17 @@ func nextOf(f *failure.Failure, otherwise ...string) []string {
 // url diagnoses a server at a URL.
 func (d *diagnosis) url(ctx context.Context) error {
 	if !Network(ctx, d.target.URL, d.x.Flags.ConnectTimeout, time.Now(), d.add) {
-		return ctx.Err()
+		return interrupted(ctx)
 	}
 	return d.connect(ctx)
+}
+
+// interrupted is the error of a run that a person has ended, nil for others.
+func interrupted(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return failure.New(failure.KindInterrupted, mcperrors.Answered, "interrupted")
 }
 
 // placeholder is a variable that a shell or a host would have replaced.
@@ -245,10 +253,7 @@ func (d *diagnosis) connect(ctx context.Context) error {
 			d.add(Step{Step: "time", Status: Problem, Seen: "--max-time has passed: not everything was tried", Why: "the rest is unknown", Next: []string{"--max-time 30m"}})
 		}
 		children, stops = Children(), time.Now()
-		if run.Err() != nil {
-			return failure.New(failure.KindInterrupted, mcperrors.Answered, "interrupted")
-		}
-		return nil
+		return interrupted(run)
 	}, client.WithEraStore(nil)) // what an earlier run has found may no longer be so
 	took := time.Since(stops)
 	if err == nil {

@@ -60,7 +60,7 @@ func (l *linting) run(cmd *cobra.Command, args []string) error {
 	line := target.NewLine(cmd, args)
 	var of operandOf
 	var err error
-	if len(line.Operands) == 1 && !line.Dashed {
+	if len(line.Operands) == 1 && !line.Dashed && x.Flags.Server == "" && x.Flags.Config == "" {
 		of, err = snapshotOrServer(x, cmd, line.Operands[0])
 	} else {
 		var rest []string
