@@ -120,8 +120,8 @@ func TestSeveralAddresses(t *testing.T) {
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
 	require.NoError(t, err)
 	var all []Step
-	open := dial(t.Context(), []string{"127.0.0.2", "127.0.0.1"}, port, time.Minute, func(s Step) { all = append(all, s) })
+	open := dial(t.Context(), []string{"::1", "127.0.0.1"}, port, time.Minute, func(s Step) { all = append(all, s) })
 	require.Equal(t, "127.0.0.1:"+port, open)
 	require.Equal(t, Warning, all[0].Status)
-	require.Contains(t, all[0].Seen, "127.0.0.2:"+port+" does not")
+	require.Contains(t, all[0].Seen, "[::1]:"+port+" does not")
 }
