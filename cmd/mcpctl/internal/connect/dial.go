@@ -45,6 +45,8 @@ type Dialer struct {
 	// Watch returns what also sees the traffic of a connection, beside what it is given. It is nil for
 	// nothing.
 	Watch func(transport.Trace) transport.Trace
+	// WatchHTTP does the same for HTTP.
+	WatchHTTP func(http.RoundTripper) http.RoundTripper
 	// Events is set by commands that show progress and logs. Their NDJSON is a stream of events,
 	// which a failure ends too.
 	Events bool

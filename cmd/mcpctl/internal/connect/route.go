@@ -65,6 +65,9 @@ func (d *Dialer) route(ctx context.Context, t target.Target, stderr io.Writer, h
 	r.opts = append(r.opts, client.WithAuthorizer(by))
 	r.idle = d.RoundTripper()
 	rt := http.RoundTripper(r.idle)
+	if d.WatchHTTP != nil {
+		rt = d.WatchHTTP(rt)
+	}
 	if held != nil {
 		rt = httpStage{rt, held}
 	}
