@@ -45,9 +45,9 @@ or a server, and what each change does to callers:
 
 The order of members and items and the form of the text are no change.
 
-Exit code: 0 nothing changed that --fail-on names, 1 something did. By default any
-change is, as in diff. --report github marks the snapshot in GitHub Actions, and
-appends a summary to GITHUB_STEP_SUMMARY if that is set.`,
+Exit code: 1 if there is a change of the level of --fail-on or worse, else 0. By default
+every change counts, as in diff. --report github marks the snapshot in GitHub Actions,
+and appends a summary to GITHUB_STEP_SUMMARY if that is set.`,
 		Example: `  mcpctl diff surface.json -- ./my-server
   mcpctl diff old.json new.json --fail-on breaking
   mcpctl diff surface.json https://api.example.com/mcp -o json`,
