@@ -93,6 +93,31 @@ has output verdict=passed
 step 0 CONFORM_URL="$url" CONFORM_GENTLE=true CONFORM_ARGS="--only LC-01"
 step 2 CONFORM_URL="$url" CONFORM_GENTLE=true CONFORM_ARGS="--parallel 2" # which a gentle run refuses
 
+# The surface: a snapshot of the repository, and that of its base.
+git -C "$work/project" init -q
+"$built" snapshot -q -O "$work/project/surface.json" -- "$work/refserver" --families artifact
+git -C "$work/project" add surface.json
+git -C "$work/project" -c user.name=test -c user.email=test@example.com commit -qm "Keep the surface"
+shared=(CONFORM_SERVER="$work/refserver --families artifact" CONFORM_ARGS="--only LC-01" CONFORM_SURFACE=surface.json)
+step 0 "${shared[@]}"
+has output surface=none verdict=passed
+has summary "MCP surface: no changes"
+sed '/^      "description"/s/: "/: "Once: /' "$work/project/surface.json" >"$work/changed"
+cp "$work/changed" "$work/project/surface.json"
+step 0 "${shared[@]}"
+has output surface=risky
+has log "::warning file=surface.json,line="
+step 1 "${shared[@]}" CONFORM_SURFACE_FAIL_ON=risky
+has summary "| risky |"
+step 0 "${shared[@]}" CONFORM_SURFACE_FAIL_ON=any CONFORM_SURFACE_BASE=HEAD # which has the file as it was
+has output surface=none
+step 1 CONFORM_SERVER="$work/refserver --families coe" CONFORM_ARGS="--only LC-01" CONFORM_SURFACE=surface.json
+has output surface=breaking
+has log "::error file=surface.json,line="
+step 2 "${shared[@]}" CONFORM_SURFACE=none.json
+step 2 CONFORM_SERVER="$work/refserver" CONFORM_SURFACE_BASE=HEAD
+step 2 "${shared[@]}" CONFORM_SURFACE_FAIL_ON=some
+
 step 3 CONFORM_SERVER=false
 has output verdict=none exit-code=3
 has log "::error title=MCP conformance::"
@@ -103,4 +128,4 @@ step 2 CONFORM_SERVER=x CONFORM_URL=http://127.0.0.1:1/mcp
 step 2 CONFORM_SERVER="$work/refserver 'open"
 step 2 CONFORM_SERVER="$work/refserver" CONFORM_STRICT=yes
 step 2 CONFORM_URL="$url" CONFORM_GENTLE=yes
-echo "action.yml: 11 steps as expected in $((SECONDS - began))s"
+echo "action.yml: 19 steps as expected in $((SECONDS - began))s"

@@ -20,7 +20,7 @@ type fake struct {
 	mode   string
 	frames io.Writer
 	mu     sync.Mutex
-	listed atomic.Int64 // requests for tools, in the modes that change them
+	listed atomic.Int64 // requests for tools or pings, in the modes that change them
 
 	// In the modes that ask: the id of the call that waits for an answer, and what the client
 	// declared.
@@ -118,6 +118,9 @@ func (f *fake) answer(frame []byte) []string {
 		}
 		return result(`{"protocolVersion":"` + r.Params.Version + `","capabilities":` + capabilities + `,"serverInfo":{"name":"fake","version":"1.0"},"instructions":"Be\u001b[31m nice"}`)
 	case "ping":
+		if f.mode == "no-ping" || f.mode == "ping-twice" && f.listed.Add(1) > 2 {
+			return failed(-32603, "not today", "null")
+		}
 		return result(`{}`)
 	case "tools/list":
 		switch {

@@ -17,6 +17,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doctor"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
@@ -43,7 +44,11 @@ another reason than a missing login; 10 nothing says how to log in.`,
 			if err != nil {
 				return err
 			}
-			return a.inspect(cmd.Context(), t, &l)
+			in, err := l.inspection(cmd.Context(), a, t)
+			if err != nil {
+				return err
+			}
+			return a.inspected(*in)
 		},
 	}
 	l.register(cmd.Flags())
@@ -100,10 +105,11 @@ type demand struct {
 	DPoP             bool     `json:"dpop"`
 }
 
-func (a *app) inspect(ctx context.Context, t target.Target, l *login) error {
+// inspection finds out what a server demands for a login. From then on the run uses no stored token.
+func (l *login) inspection(ctx context.Context, a *app, t target.Target) (*inspection, error) {
 	opts, err := l.demands(a)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a.flags.Auth = "none" // not the stored tokens
 	in := inspection{Server: target.Shown(t.URL), Steps: []step{}}
@@ -133,9 +139,9 @@ func (a *app) inspect(ctx context.Context, t target.Target, l *login) error {
 	case found != nil:
 	case answered && !in.hasResource():
 		in.Verdict, in.Steps = notDemanded, []step{}
-		return a.inspected(in)
+		return &in, nil
 	case errors.As(err, &why) && why.Reason == auth.ReasonOption:
-		return failure.Usage("%s", visible.Line(explain.AsFlags(why.Err.Error())))
+		return nil, failure.Usage("%s", visible.Line(explain.AsFlags(why.Err.Error())))
 	case errors.As(err, &why):
 	case !answered && refused(err) && target.NeedsTLS(t.URL):
 		err = errors.New("the server wants a login, and its URL is not https")
@@ -144,7 +150,7 @@ func (a *app) inspect(ctx context.Context, t target.Target, l *login) error {
 			Found: "tokens do not travel without TLS", Help: "use the https URL of the server",
 		})
 	default:
-		return err
+		return nil, err
 	}
 	switch {
 	case found != nil && found.Assumed && found.Problem == nil:
@@ -161,7 +167,7 @@ func (a *app) inspect(ctx context.Context, t target.Target, l *login) error {
 	switch {
 	case found != nil && found.Fallback && answered:
 		in.Verdict, in.Steps = notDemanded, []step{}
-		return a.inspected(in)
+		return &in, nil
 	case found != nil:
 		in.Login = &demand{
 			Resource: found.Resource, Issuer: found.Issuer, Scopes: append([]string{}, found.Scopes...),
@@ -179,7 +185,23 @@ func (a *app) inspect(ctx context.Context, t target.Target, l *login) error {
 	if in.Verdict == wouldWork || in.Verdict == optional || in.Verdict == guessed {
 		in.Next = a.explain.AuthCommand(t, append([]string{"login"}, slices.Concat(l.typed()...)...)...)
 	}
-	return a.inspected(in)
+	return &in, nil
+}
+
+// loginOf finds out what a login at a server would do, for doctor.
+func loginOf(a *app) func(context.Context, target.Target) (doctor.Login, error) {
+	return func(ctx context.Context, t target.Target) (doctor.Login, error) {
+		in, err := (&login{}).inspection(ctx, a, t)
+		switch {
+		case err != nil:
+			return doctor.Login{}, err
+		case in.Verdict == wouldFail, in.Verdict == noAnswer:
+			return doctor.Login{Problem: in.Problem}, nil
+		case in.Login == nil, in.Verdict == guessed:
+			return doctor.Login{}, nil
+		}
+		return doctor.Login{Issuer: in.Login.Issuer}, nil
+	}
 }
 
 // inspector inspects the first challenge of a server and sends no token.

@@ -65,14 +65,14 @@ func TestDocumentedLinesRun(t *testing.T) {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		require.NoError(t, err)
 		require.NotRegexp(t, "mainstay/cmd/[a-z]+@", string(text), "no release is published: a version cannot be installed")
-		ran := 0
+		ran, folder := 0, t.TempDir()
 		for _, block := range shellBlock.FindAllStringSubmatch(string(text), -1) {
 			for line := range strings.Lines(block[1]) {
 				if !strings.HasPrefix(line, "mcpctl ") || strings.HasPrefix(line, "mcpctl conform ") || strings.Contains(line, " npx ") || strings.Contains(line, firstLogin) {
 					continue // TestFirstLogin has the last
 				}
 				ran++
-				cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(line, "/tmp/", t.TempDir()+"/"))
+				cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(line, "/tmp/", folder+"/"))
 				cmd.Dir = root
 				cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 				out, err := cmd.CombinedOutput()

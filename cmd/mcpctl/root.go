@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/conform"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doctor"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/review"
 	"github.com/mainstay-mcp/mainstay/internal/suggest"
 )
 
@@ -49,6 +51,7 @@ program, give the program after -- instead.`,
 	root.AddCommand(
 		newInfoCmd(a), newLsCmd(a), newDescribeCmd(a),
 		newCallCmd(a), newReadCmd(a), newPromptCmd(a), newCompleteCmd(a), newPingCmd(a), newRPCCmd(a), newTaskCmd(a), newListenCmd(a), newSkillCmd(a), newGenCmd(a),
+		review.NewSnapshot(a.explain), review.NewDiff(a.explain), review.NewLint(a.explain), doctor.New(a.explain, loginOf(a)),
 		newAuthCmd(a), newProxyCmd(a), newServerCmd(a),
 		conform.New(a.explain), newVersionCmd(a),
 	)

@@ -102,7 +102,5 @@ func checkName(where, kind, name string, declared []string) error {
 }
 
 func unsent(format string, args ...any) *failure.Failure {
-	f := failure.Usage(format, args...)
-	f.Note = failure.NoteNothingSent
-	return f
+	return failure.Unsent(format, args...)
 }

@@ -81,3 +81,11 @@ func (c *Connection) Broken(format string, args ...any) *failure.Failure {
 	}
 	return f
 }
+
+// PingMethod is the cheapest request of the era, in which there may be no ping.
+func (c *Connection) PingMethod() string {
+	if c.ProtocolVersion().Era() == mcp.EraStateless {
+		return mcp.MethodDiscover
+	}
+	return mcp.MethodPing
+}

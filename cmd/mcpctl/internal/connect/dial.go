@@ -26,9 +26,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// childGrace is how long a program has to stop, once after its stdin is closed
+// ChildGrace is how long a program has to stop, once after its stdin is closed
 // and once after it gets TERM.
-const childGrace = 2 * time.Second
+const ChildGrace = 2 * time.Second
 
 // Dialer opens the connections of a run.
 type Dialer struct {
@@ -53,6 +53,11 @@ type Dialer struct {
 	// request is repeated if that is safe.
 	LogLevel mcp.LoggingLevel
 	Retries  int
+	// Watch returns what also sees the traffic of a connection, beside what it is given. It is nil for
+	// nothing.
+	Watch func(transport.Trace) transport.Trace
+	// WatchHTTP does the same for HTTP.
+	WatchHTTP func(http.RoundTripper) http.RoundTripper
 	// Events is set by commands whose NDJSON is a stream of events: progress, logs, and the result
 	// or a failure at the end. That of the others has items only.
 	Events bool
@@ -87,6 +92,17 @@ func (d *Dialer) Server(l target.Line) (target.Target, []string, error) {
 	t, rest, err := l.Server(named)
 	d.keepSecrets(t)
 	return t, rest, err
+}
+
+// Shown names a server to people, without its secrets.
+func (d *Dialer) Shown(t target.Target) string {
+	switch {
+	case t.Typed != "" && t.Entry != nil:
+		return t.Typed
+	case t.Argv != nil:
+		return strings.Join(d.Secrets.Command(t.Argv), " ")
+	}
+	return target.Shown(t.URL)
 }
 
 // keepSecrets hides the secrets of a file of servers.
@@ -274,6 +290,9 @@ const lateGrace = 250 * time.Millisecond
 
 // left is the rest of --max-time.
 func (d *Dialer) left() time.Duration { return max(time.Millisecond, time.Until(d.end)) }
+
+// Over reports whether --max-time has passed. Requests then fail at once.
+func (d *Dialer) Over() bool { return !time.Now().Before(d.end) }
 
 func (d *Dialer) limits() transport.Limits {
 	return transport.Limits{MessageBytes: int(d.Flags.MaxMessage)}

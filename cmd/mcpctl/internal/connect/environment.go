@@ -18,7 +18,7 @@ func (d *Dialer) Command(t target.Target) (transport.Command, error) {
 	env, err := d.programEnv()
 	c := transport.Command{
 		Dir: d.Flags.Dir, Env: env, Inherit: inheritance[d.Flags.Inherits(t.Entry != nil)],
-		StopGrace: childGrace, KillGrace: childGrace,
+		StopGrace: ChildGrace, KillGrace: ChildGrace,
 	}
 	if t.Entry != nil {
 		c.Dir, c.Env = cmp.Or(c.Dir, t.Entry.Dir), slices.Concat(t.Entry.Env, env)

@@ -65,18 +65,21 @@ func (d *Dialer) route(ctx context.Context, t target.Target, stderr io.Writer, h
 	r.opts = append(r.opts, client.WithAuthorizer(by))
 	r.idle = d.RoundTripper()
 	rt := http.RoundTripper(r.idle)
+	if d.WatchHTTP != nil {
+		rt = d.WatchHTTP(rt)
+	}
 	if held != nil {
 		rt = httpStage{rt, held}
 	}
 	if t.Entry != nil && t.Entry.SSE {
 		r.over = &transport.SSE{URL: t.URL, Header: header, RoundTripper: rt, Limits: d.limits()}
 	} else {
-		r.over = &transport.HTTP{URL: t.URL, Header: header, RoundTripper: rt, CloseTimeout: childGrace, Limits: d.limits()}
+		r.over = &transport.HTTP{URL: t.URL, Header: header, RoundTripper: rt, CloseTimeout: ChildGrace, Limits: d.limits()}
 	}
 	return r, nil
 }
 
-// behindGrace is [childGrace] for the programs of a proxy. Hosts kill a server that takes more than
+// behindGrace is [ChildGrace] for the programs of a proxy. Hosts kill a server that takes more than
 // two seconds to end, and programs end within three seconds after their host: the first half of
 // them is for open requests.
 const behindGrace = 600 * time.Millisecond

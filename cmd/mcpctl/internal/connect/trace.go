@@ -36,6 +36,9 @@ func (d *Dialer) trace(c *Connection) transport.Trace {
 			received(frame)
 		}
 	}
+	if d.Watch != nil {
+		t = d.Watch(t)
+	}
 	return t
 }
 

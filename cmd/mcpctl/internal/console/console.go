@@ -212,3 +212,11 @@ func (p *pipe) failed() error {
 
 // OneLine joins the lines of a text, so that it fits a cell.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Count writes a number with the word for one or for many.
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -65,3 +65,12 @@ func (c *Console) Wrapped(text, indent string) string {
 	}
 	return b.String()
 }
+
+// TextWidth is the width of a report for people. Its lines break in a pipe, too, because it is no
+// table.
+func (c *Console) TextWidth() int {
+	if c.OutTerminal {
+		return min(c.Width, 120)
+	}
+	return 80
+}

@@ -76,6 +76,6 @@ func TestMissingVariable(t *testing.T) {
 		"the API_KEY environment variable missing": "API_KEY",
 		"ERROR: something is missing":              "",
 	} {
-		require.Equal(t, want, missingVariable([]string{line}), line)
+		require.Equal(t, want, MissingVariable([]string{line}), line)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -30,7 +31,7 @@ func (x *Explainer) connecting(f *failure.Failure, e *mcperrors.Error, t target.
 	case t.Argv != nil && e.Process != nil && !e.Process.Exited && e.Process.PID == 0 && f.Kind == failure.KindUnreachable:
 		f.Message = "the program cannot be started: " + x.Secrets.Safe(failure.RootCause(e))
 	case t.Argv != nil && e.Process != nil && e.Process.Exited:
-		if name := missingVariable(e.Process.Stderr); name != "" {
+		if name := MissingVariable(e.Process.Stderr); name != "" {
 			f.Try = append(f.Try, "-e "+name+"=…")
 		} else if len(e.Process.Stderr) == 0 {
 			f.Try = append(f.Try, "run the program without mcpctl and see what it prints")
@@ -106,14 +107,15 @@ func (x *Explainer) programs() []string {
 			names = append(names, e.Name())
 		}
 	}
-	return names
+	slices.Sort(names) // a program may be in several folders
+	return slices.Compact(names)
 }
 
 var notSet = regexp.MustCompile(`\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b.*\b(?i:not set|missing|required|undefined|not defined|must be set|needs?)\b`)
 
-// missingVariable returns the environment variable that a program reports as
+// MissingVariable returns the environment variable that a program reports as
 // missing, or "".
-func missingVariable(lines []string) string {
+func MissingVariable(lines []string) string {
 	for _, line := range lines {
 		if m := notSet.FindStringSubmatch(line); m != nil {
 			return m[1]

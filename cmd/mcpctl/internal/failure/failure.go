@@ -71,6 +71,13 @@ func Usage(format string, args ...any) *Failure {
 	return New(KindUsage, mcperrors.NotSent, format, args...)
 }
 
+// Unsent is [Usage] with a note that nothing was sent.
+func Unsent(format string, args ...any) *Failure {
+	f := Usage(format, args...)
+	f.Note = NoteNothingSent
+	return f
+}
+
 // Shown returns the failure of a run whose outcome is already printed.
 func Shown(k Kind) *Failure {
 	f := New(k, mcperrors.Answered, "%s", k)

@@ -149,6 +149,12 @@ func (d Defaults) one(file *serverfile.File, shown, name, typed string, form fun
 	return Target{}, f
 }
 
+// Unusable is the failure of a server that was found in a file, and cannot be used.
+type Unusable struct{ *failure.Failure }
+
+// Unwrap returns the failure.
+func (u *Unusable) Unwrap() error { return u.Failure }
+
 // usable returns the server of an entry, or why it cannot be used.
 func (d Defaults) usable(e *serverfile.Entry, shown, typed string, inputs []serverfile.Input) (Target, error) {
 	var missing *serverfile.InputError
@@ -166,11 +172,11 @@ func (d Defaults) usable(e *serverfile.Entry, shown, typed string, inputs []serv
 			}
 		}
 		f.Try = append(f.Try, "--input "+example.Quote([]string{missing.ID + "=" + value}))
-		return Target{}, f
+		return Target{}, &Unusable{f}
 	case e.Err != nil:
-		return Target{}, failure.Usage("%s: %v", shown, e.Err)
+		return Target{}, &Unusable{failure.Usage("%s: %v", shown, e.Err)}
 	case e.Disabled:
-		return Target{}, failure.Usage("server %q of %s is switched off there", e.Name, shown)
+		return Target{}, &Unusable{failure.Usage("server %q of %s is switched off there", e.Name, shown)}
 	}
 	return d.ofEntry(e, typed, inputs)
 }
