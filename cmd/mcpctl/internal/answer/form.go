@@ -292,8 +292,8 @@ func typedField(f mcp.FormField, line string) (value *doc.Value, problem string)
 		}
 	}
 	if judge, err := schema.NewJudge(root); err == nil {
-		for _, finding := range judge.Findings(value) {
-			return nil, finding.Message
+		if found := judge.Findings(value); len(found) > 0 {
+			return nil, found[0].Message
 		}
 	}
 	if client.CheckFormField(f, value.AppendJSON(nil)) != nil {
