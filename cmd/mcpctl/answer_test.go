@@ -68,6 +68,7 @@ func TestFormAtTheTerminal(t *testing.T) {
 			[]string{"a value is required", "must be an integer", "type y or n"},
 		},
 		{"what a flag answers is not asked", "form", "8\n\n", []string{"--answer", "name=Bob"}, `{"action":"accept","content":{"name":"Bob","news":true,"age":8}}`, nil},
+		{"what a flag has wrong is asked", "form", "9\n\n", []string{"--answer", "name=Bob", "--answer", "age=old"}, `{"action":"accept","content":{"name":"Bob","news":true,"age":9}}`, []string{"age (whole number)"}},
 		{"edited", "form", "Ann\n7\n\ne\nBob\n\n\n\n", nil, `{"action":"accept","content":{"name":"Bob","age":7,"news":true}}`, []string{"[Ann]"}},
 		{"declined", "form", "Ann\n7\n\nn\n", nil, `{"action":"decline"}`, nil},
 		{"cancelled", "form", "Ann\n", nil, `{"action":"cancel"}`, nil},

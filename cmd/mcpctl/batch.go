@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -45,9 +46,9 @@ func readRows(files *operand.Files, name string) ([]*doc.Value, error) {
 
 // row is one call of --batch.
 type row struct {
-	line   int
-	params json.RawMessage
-	done   chan ending
+	line      int
+	arguments *doc.Value
+	done      chan ending
 }
 
 // ending is the result of a call, or its error.
@@ -73,7 +74,7 @@ func (r *calling) each(ctx context.Context, c *connect.Connection, tool *doc.Val
 		if err != nil {
 			return err
 		}
-		rows = append(rows, &row{i + 1, callParams(name, arguments).AppendJSON(nil), make(chan ending, 1)})
+		rows = append(rows, &row{i + 1, arguments, make(chan ending, 1)})
 	}
 	if err := r.consent(ctx, tool); err != nil {
 		return err
@@ -86,7 +87,7 @@ func (r *calling) each(ctx context.Context, c *connect.Connection, tool *doc.Val
 				if i >= len(rows) {
 					return
 				}
-				raw, err := c.Call(ctx, mcp.MethodToolsCall, rows[i].params, a.dial.Times())
+				raw, err := a.callRow(ctx, c, tool, rows[i].arguments)
 				rows[i].done <- ending{raw, withTool(err, name)}
 			}
 		}()
@@ -103,10 +104,23 @@ func (r *calling) each(ctx context.Context, c *connect.Connection, tool *doc.Val
 	if err != nil || all.bad == 0 {
 		return err
 	}
-	f := failure.New(all.kind, all.delivery, "%d of %s failed", all.bad, count(len(rows), "call", "calls"))
+	f := failure.New(all.kind, all.delivery, "%d of %s failed", all.bad, console.Count(len(rows), "call", "calls"))
 	f.Tool = name
 	f.Note = "each line says how its call ended"
 	return f
+}
+
+// callRow makes one of many calls at once, which have no status line of their own.
+func (a *app) callRow(ctx context.Context, c *connect.Connection, tool, arguments *doc.Value) (json.RawMessage, error) {
+	name := tool.Get("name").Str()
+	if !onlyAsTask(c, tool) {
+		return c.Call(ctx, mcp.MethodToolsCall, json.RawMessage(callParams(name, arguments).AppendJSON(nil)), a.dial.Times())
+	}
+	task, err := startTask(ctx, a.dial, c, name, arguments)
+	if err != nil {
+		return nil, err
+	}
+	return waitFor(ctx, task)
 }
 
 // tally counts the calls that failed.

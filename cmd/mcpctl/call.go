@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
@@ -199,12 +198,16 @@ func (r *calling) consent(ctx context.Context, tool *doc.Value) error {
 // send calls the tool, as a task if it runs only as one.
 func (r *calling) send(ctx context.Context, c *connect.Connection, tool, arguments *doc.Value) (json.RawMessage, error) {
 	name := tool.Get("name").Str()
-	required := tool.Get("execution").Get("taskSupport").Str() == "required" && c.ProtocolVersion() == mcp.Version2025_11_25
-	if required || r.detach {
+	if r.detach || onlyAsTask(c, tool) {
 		return r.sendTask(ctx, c, name, arguments)
 	}
 	return r.app.dial.Request(ctx, c, connect.Sent{Method: mcp.MethodToolsCall, Tool: name, Acts: true},
 		json.RawMessage(callParams(name, arguments).AppendJSON(nil)))
+}
+
+// onlyAsTask reports whether a tool runs only as a task that the client asks for.
+func onlyAsTask(c *connect.Connection, tool *doc.Value) bool {
+	return tool.Get("execution").Get("taskSupport").Str() == "required" && c.ProtocolVersion() == mcp.Version2025_11_25
 }
 
 // sendTask calls the tool as a task, and follows it unless --detach is set.
@@ -212,7 +215,7 @@ func (r *calling) sendTask(ctx context.Context, c *connect.Connection, name stri
 	a := r.app
 	sent := connect.Sent{Method: mcp.MethodToolsCall, Tool: name, Acts: true}
 	err = a.dial.Record(sent, "calling "+name+" as a task", func() error {
-		task, err := c.StartTool(ctx, name, json.RawMessage(arguments.AppendJSON(nil)), a.dial.Times(), client.WithoutValidation())
+		task, err := startTask(ctx, a.dial, c, name, arguments)
 		if err != nil {
 			return err
 		}
@@ -220,10 +223,7 @@ func (r *calling) sendTask(ctx context.Context, c *connect.Connection, name stri
 			return printTaskID(a.console, task.ID())
 		}
 		a.console.Step("the server runs %s as task %s", name, task.ID())
-		result, err := task.Wait(ctx)
-		if err == nil {
-			raw, err = mcp.Marshal(result)
-		}
+		raw, err = waitFor(ctx, task)
 		return err
 	})
 	if err == nil && r.detach && raw != nil {
@@ -296,7 +296,7 @@ func (a *app) arguments(tool, base *doc.Value, operands []operand.Operand, noVal
 		findings = merge(judge.Findings(arguments), mistyped)
 	}
 	if len(findings) > 0 {
-		f := failure.Usage("%s %s", count(len(findings), "argument does not fit", "arguments do not fit"), name)
+		f := failure.Usage("%s %s", console.Count(len(findings), "argument does not fit", "arguments do not fit"), name)
 		f.Findings, f.Signature = findings, schema.Signature(name, input)
 		f.Note = "nothing was sent; --no-validate sends the arguments unchecked"
 		return nil, f
@@ -318,13 +318,6 @@ func merge(first, second []schema.Finding) []schema.Finding {
 		}
 	}
 	return out
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // warnUnknown warns about arguments that the schema allows but does not declare:

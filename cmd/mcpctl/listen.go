@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -35,6 +36,9 @@ URIs only changes of those resources. --call starts what only one session sees. 
 	l.talk.register(cmd.Flags())
 	return cmd
 }
+
+// endless is the time of a run without --max-time.
+const endless = 365 * 24 * time.Hour
 
 // listenRun is one run of the command.
 type listenRun struct {
@@ -100,7 +104,8 @@ func (l *listenRun) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// subscribe asks for everything that the server reports. lost gets the error that ends it.
+// subscribe asks for everything that the server reports. The channel gets the error of a lost
+// subscription.
 func (l *listenRun) subscribe(ctx context.Context, c *connect.Connection, uris []string) (lost <-chan error, err error) {
 	filter := mcp.SubscriptionFilter{ResourceSubscriptions: uris}
 	if len(uris) == 0 {

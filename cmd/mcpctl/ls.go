@@ -115,7 +115,7 @@ func (a *app) ls(ctx context.Context, c *connect.Connection, what []listing.List
 				}
 			}
 			if nameless > 0 {
-				a.console.Warn("%s: %s", l.Name, count(nameless, "item is invalid, because it has no "+l.ID, "items are invalid, because they have no "+l.ID))
+				a.console.Warn("%s: %s", l.Name, console.Count(nameless, "item is invalid, because it has no "+l.ID, "items are invalid, because they have no "+l.ID))
 			}
 		}
 		all.Set(l.Member, list)

@@ -109,10 +109,10 @@ func (p *pinging) print(c *connect.Connection) error {
 		if p.times == 1 {
 			return out.Print(fmt.Sprintf("%s answered %sin %s (connected in %s)\n", visible.Line(c.ServerName()), what, console.Precise(p50), console.Rounded(c.Took)))
 		}
-		text := fmt.Sprintf("%s answered %s%s (connected in %s)\n", visible.Line(c.ServerName()), what, count(len(p.trips), "time", "times"), console.Rounded(c.Took))
+		text := fmt.Sprintf("%s answered %s%s (connected in %s)\n", visible.Line(c.ServerName()), what, console.Count(len(p.trips), "time", "times"), console.Rounded(c.Took))
 		text += fmt.Sprintf("  min %s, p50 %s, p90 %s, p99 %s, max %s\n", console.Precise(least), console.Precise(p50), console.Precise(p90), console.Precise(p99), console.Precise(most))
 		if p.errors > 0 {
-			text += "  " + count(p.errors, "request", "requests") + " failed\n"
+			text += "  " + console.Count(p.errors, "request", "requests") + " failed\n"
 		}
 		if len(p.trips) >= 10 {
 			text += "\n" + histogram(p.trips, out.ASCII())

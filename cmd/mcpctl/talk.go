@@ -1,8 +1,6 @@
 package main
 
 import (
-	"time"
-
 	"github.com/spf13/pflag"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/answer"
@@ -43,6 +41,3 @@ func (f *talkFlags) begin(a *app) error {
 
 // maxRetries bounds --retry: more of them last longer than any run.
 const maxRetries = 100
-
-// endless is the time of commands that run until they are interrupted.
-const endless = 365 * 24 * time.Hour

@@ -3,12 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/listing"
@@ -149,21 +151,31 @@ func (t *tasking) request(ctx context.Context, c *connect.Connection, method, id
 func (t *tasking) wait(ctx context.Context, c *connect.Connection, id string) error {
 	a := t.app
 	task := c.ResumeTask(t.tool, id, a.dial.Times())
-	var result *mcp.CallToolResult
+	var raw json.RawMessage
 	err := a.dial.Record(connect.Sent{Method: mcp.MethodTasksGet, Tool: t.tool}, "waiting for task "+id, func() (err error) {
-		result, err = task.Wait(ctx)
+		raw, err = waitFor(ctx, task)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	raw, err := mcp.Marshal(result)
 	if err != nil {
 		return err
 	}
 	tool := doc.NewObject()
 	tool.Set("name", doc.Text(cmp.Or(t.tool, "of task "+id)))
 	return a.result(c, tool, raw, "", false)
+}
+
+// startTask calls a tool as a task. Its arguments were checked before.
+func startTask(ctx context.Context, d *connect.Dialer, c *connect.Connection, name string, arguments *doc.Value) (*client.Task, error) {
+	return c.StartTool(ctx, name, json.RawMessage(arguments.AppendJSON(nil)), d.Times(), client.WithoutValidation())
+}
+
+// waitFor follows a task to its end, and returns the result of the tool.
+func waitFor(ctx context.Context, task *client.Task) (json.RawMessage, error) {
+	result, err := task.Wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return mcp.Marshal(result)
 }
 
 // printTaskID prints the id of a task that goes on.

@@ -30,10 +30,14 @@ func (a *Answers) form(ctx context.Context, r client.FormRequest) (*mcp.ElicitRe
 		return nil, err
 	}
 	content, problems := a.given(root, r.Fields)
-	if content == nil && a.asks {
-		content = doc.NewObject()
-	}
 	if a.asks {
+		if content == nil {
+			content = doc.NewObject()
+		}
+		for _, p := range problems { // what a flag has wrong is asked
+			name, _, _ := strings.Cut(strings.TrimPrefix(p.Pointer, "/"), "/")
+			content.Delete(name)
+		}
 		return a.askForm(ctx, r, content)
 	}
 	if content == nil || len(problems) > 0 {
@@ -156,9 +160,8 @@ func (a *Answers) askForm(ctx context.Context, r client.FormRequest, content *do
 	s := a.console.ErrStyle()
 	a.note(s.Bold(visible.Line(r.From.Server)+" asks: ") + visible.Text(r.Message))
 	a.console.Note(s.Dim("Enter takes the value in brackets, or leaves the field out. Ctrl-D cancels."))
-	asked := r.Fields
 	for again := false; ; again = true {
-		for _, f := range asked {
+		for _, f := range r.Fields {
 			if !again && content.Get(f.Name) != nil {
 				continue
 			}
