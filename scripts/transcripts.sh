@@ -62,7 +62,7 @@ one() {
 	cat <<'END'
 # Everything of server-everything
 
-Made by `scripts/transcripts.sh write`; `scripts/transcripts.sh` compares. Each command runs
+Made by `scripts/transcripts.sh write`; `scripts/transcripts.sh` compares in CI. Each command runs
 against @modelcontextprotocol/server-everything over stdio, `pipe` without a terminal (`2>` marks
 standard error), `terminal` in one of 80 columns, where a person types the lines after `>`. Times,
 folders and what the server makes up are left out, and so is the status line.
