@@ -85,6 +85,8 @@ func (f *fake) ask(r fakeRequest, ask func(string, string) []string, result func
 		return ask("roots/list", `{}`)
 	case "model":
 		return ask("sampling/createMessage", `{"messages":[{"role":"user","content":{"type":"text","text":"hello"}}],"maxTokens":10}`)
+	case "quits": // the program exits after this answer
+		return result(`{"content":[]}`)
 	case "wipe":
 		return result(`{"content":[{"type":"text","text":"wiped"}]}`)
 	case "slow":

@@ -297,6 +297,9 @@ func fakeServer() int {
 		for _, answer := range f.answer(line[:len(line)-1]) {
 			fmt.Println(answer)
 		}
+		if strings.Contains(string(line), `"name":"quits"`) {
+			return 3
+		}
 	}
 }
 

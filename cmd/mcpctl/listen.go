@@ -14,6 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -80,7 +81,7 @@ func (l *listenRun) run(cmd *cobra.Command, args []string) error {
 	}
 	return a.dial.With(cmd.Context(), t, func(ctx context.Context, c *connect.Connection) error {
 		on.Store(true)
-		lost, err := l.subscribe(ctx, c, uris)
+		subscribed, err := l.subscribe(ctx, c, uris)
 		if err != nil {
 			return err
 		}
@@ -93,8 +94,10 @@ func (l *listenRun) run(cmd *cobra.Command, args []string) error {
 		select {
 		case <-enough:
 			return nil
-		case err := <-lost:
-			return err
+		case <-c.Done():
+			return c.Alive(ctx) // has the reason
+		case <-subscribed.Done():
+			return subscribed.Err()
 		case <-ctx.Done():
 			if bounded && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 				return nil
@@ -104,33 +107,41 @@ func (l *listenRun) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// subscribe asks for everything that the server reports. The channel gets the error of a lost
-// subscription.
-func (l *listenRun) subscribe(ctx context.Context, c *connect.Connection, uris []string) (lost <-chan error, err error) {
+// subscribe asks for everything that the server reports.
+func (l *listenRun) subscribe(ctx context.Context, c *connect.Connection, uris []string) (subscription, error) {
 	filter := mcp.SubscriptionFilter{ResourceSubscriptions: uris}
 	if len(uris) == 0 {
 		filter = mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
 	}
-	failed := make(chan error, 1)
 	s, err := c.Subscribe(ctx, filter, func(context.Context, client.Change) {})
 	switch {
-	case err != nil && len(uris) > 0:
-		return nil, err
-	case err != nil && l.talk.logLevel == "":
-		l.app.console.Warn("%s reports no changes: only its log messages are printed", c.ServerName())
-		return failed, nil
+	case len(uris) == 0 && mcperrors.KindOf(err) == mcperrors.KindUnsupported:
+		if l.talk.logLevel == "" {
+			l.app.console.Warn("%s reports no changes: only its log messages are printed", c.ServerName())
+		}
+		return nothing{}, nil
 	case err != nil:
-		return failed, nil
-	}
-	if accepted := s.Accepted().ResourceSubscriptions; len(accepted) < len(uris) {
+		return nil, err
+	case len(s.Accepted().ResourceSubscriptions) < len(uris):
 		return nil, undeclared(c, "subscriptions to resources")
 	}
-	go func() { // ends with the client
-		<-s.Done()
-		failed <- s.Err()
-	}()
-	return failed, nil
+	return s, nil
 }
+
+// subscription ends when nothing more is reported.
+type subscription interface {
+	Done() <-chan struct{}
+	Err() error
+}
+
+// nothing is the subscription to a server that reports no changes.
+type nothing struct{}
+
+// Done implements [subscription].
+func (nothing) Done() <-chan struct{} { return nil }
+
+// Err implements [subscription].
+func (nothing) Err() error { return nil }
 
 // wants reports whether a notification is printed.
 func (l *listenRun) wants(method string, ofResources bool) bool {

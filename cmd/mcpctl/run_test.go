@@ -60,8 +60,14 @@ func TestTerminalIsSafe(t *testing.T) {
 	t.Parallel()
 	url := serve(t, io.Discard) + "/mcp"
 	for _, command := range [][]string{
-		{"call", url, "hostile"}, {"ls", url}, {"ls", "-l", url}, {"describe", url, "hostile"}, {"info", url}, {"rpc", url, "tools/list", "cursor=2"},
-		{"snapshot", url}, {"lint", "--fail-on", "none", url},
+		{"call", url, "hostile"},
+		{"ls", url},
+		{"ls", "-l", url},
+		{"describe", url, "hostile"},
+		{"info", url},
+		{"rpc", url, "tools/list", "cursor=2"},
+		{"snapshot", url},
+		{"lint", "--fail-on", "none", url},
 	} {
 		for _, format := range []string{console.Human, console.JSON, console.NDJSON, console.Raw} {
 			got := inProcess(t.Context(), true, append(command, "-o", format)...)

@@ -11,7 +11,8 @@ func TestAligned(t *testing.T) {
 	headings := []string{"NAME", "TYPE", "", "DESCRIPTION"}
 	rows := [][]string{
 		{"message", "string", "required", "what is said to whom, and why it is said at all"},
-		{"\u540d\u524d", "string", "", "wide"}, {"a\u001b[31m", "x", "", ""},
+		{"\u540d\u524d", "string", "", "wide"},
+		{"a\u001b[31m", "x", "", ""},
 	}
 	for width, want := range map[int]string{
 		Unlimited: `  NAME     TYPE              DESCRIPTION

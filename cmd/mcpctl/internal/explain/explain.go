@@ -97,6 +97,9 @@ func (x *Explainer) Failure(ctx context.Context, err error) *failure.Failure {
 	if own.From == nil && own.Delivery != mcperrors.NotSent {
 		own.Method, own.Tool = x.Sent.Method, x.Sent.Tool
 	}
+	if ctx.Err() != nil && own.Kind == failure.KindBug {
+		own.Note = "" // the run was ended
+	}
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, failure.ErrInterrupted):
 		own.Kind, own.Message, own.Try = failure.KindInterrupted, "interrupted", nil

@@ -140,8 +140,18 @@ func places(parts []string) []string {
 // singular returns one of an English plural, "" for any other word.
 func singular(plural string) string {
 	for _, rule := range [][2]string{
-		{"series", ""}, {"species", ""}, {"ovies", "ovie"}, {"ss", ""}, {"us", ""}, {"is", ""}, {"ies", "y"},
-		{"sses", "ss"}, {"xes", "x"}, {"ches", "ch"}, {"shes", "sh"}, {"s", ""},
+		{"series", ""},
+		{"species", ""},
+		{"ovies", "ovie"},
+		{"ss", ""},
+		{"us", ""},
+		{"is", ""},
+		{"ies", "y"},
+		{"sses", "ss"},
+		{"xes", "x"},
+		{"ches", "ch"},
+		{"shes", "sh"},
+		{"s", ""},
 	} {
 		if stem, ok := strings.CutSuffix(strings.ToLower(plural), rule[0]); ok {
 			if rule[1] == "" && rule[0] != "s" || stem == "" {
