@@ -147,7 +147,8 @@ foreign_stdio() {
 
 	mkdir "$work/files"
 	expect "filesystem: ls" 0 read_text_file write_file -- "$mcpctl" ls -- "$bin/mcp-server-filesystem" "$work/files"
-	expect "filesystem: write" 0 -- "$mcpctl" call write_file "path=$work/files/a.txt" content=written -- "$bin/mcp-server-filesystem" "$work/files"
+	expect "filesystem: write without a yes" 9 destructive "not called" -- "$mcpctl" call write_file "path=$work/files/a.txt" content=written -- "$bin/mcp-server-filesystem" "$work/files"
+	expect "filesystem: write" 0 -- "$mcpctl" call -y write_file "path=$work/files/a.txt" content=written -- "$bin/mcp-server-filesystem" "$work/files"
 	expect "filesystem: read" 0 written -- "$mcpctl" call read_text_file "path=$work/files/a.txt" -- "$bin/mcp-server-filesystem" "$work/files"
 	expect "filesystem: a tool that says no" 1 -- "$mcpctl" call read_text_file "path=$work/elsewhere" -- "$bin/mcp-server-filesystem" "$work/files"
 
