@@ -119,11 +119,12 @@ func TestTokenEndpointStaysInTrouble(t *testing.T) {
 		asked   int
 		least   time.Duration // of the pause in the errors
 		most    time.Duration
+		again   bool // when a second has passed, and then with longer pauses
 	}{
-		"busy":                {&trouble{status: 503}, 2, 1, time.Second},
-		"busy, as it says":    {&trouble{status: 429, after: time.Hour / 20}, 1, time.Minute, time.Hour / 20},
-		"out of reach":        {&trouble{unsent: true}, 2, 1, time.Second},
-		"its answer was lost": {&trouble{}, 1, 0, 0},
+		"busy":                {&trouble{status: 503}, 2, 1, time.Second, true},
+		"busy, as it says":    {&trouble{status: 429, after: time.Hour / 20}, 1, time.Minute, time.Hour / 20, false},
+		"out of reach":        {&trouble{unsent: true}, 2, 1, time.Second, true},
+		"its answer was lost": {&trouble{}, 1, 0, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,6 +133,7 @@ func TestTokenEndpointStaysInTrouble(t *testing.T) {
 			require.NoError(t, err)
 			w.Revoke()
 			tr.left.Store(1 << 30)
+			start := time.Now()
 			for range 10 {
 				err = once(t.Context(), c)
 				tell(err)
@@ -140,9 +142,17 @@ func TestTokenEndpointStaysInTrouble(t *testing.T) {
 				require.Equal(t, mcperrors.KindAuth, mcperrors.KindOf(err))
 				require.Equal(t, e.RetryAfter(), mcperrors.RetryAfter(err))
 				require.GreaterOrEqual(t, e.RetryAfter(), row.least)
-				require.LessOrEqual(t, e.RetryAfter(), row.most)
+				asked, most := row.asked, row.most
+				for passed := time.Since(start); row.again && passed >= most; asked++ { // on a busy machine
+					passed -= most
+					if most *= 2; most > 4*time.Second {
+						most = 10 * time.Second
+					}
+				}
+				require.LessOrEqual(t, e.RetryAfter(), most)
+				require.GreaterOrEqual(t, int(tr.met.Load()), row.asked)
+				require.LessOrEqual(t, int(tr.met.Load()), asked)
 			}
-			require.EqualValues(t, row.asked, tr.met.Load())
 			require.Equal(t, 1, w.Asked("authorize"), "a person was asked for trouble that passes")
 		})
 	}
