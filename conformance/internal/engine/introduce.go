@@ -27,10 +27,10 @@ func (r *runner) revisions(ctx context.Context) ([]mcp.Version, error) {
 	}
 	newest, target := session.revision, &r.Report.Target
 	var stateless []string
-	garbled, answered := false, false
+	unnamed, answered := false, false
 	if target.Transport != conformance.TransportSSE { // which has no stateless era
 		r.doing("asking the server which revisions it speaks (server/discover)")
-		stateless, garbled, answered = r.tryStateless(ctx)
+		stateless, unnamed, answered = r.tryStateless(ctx)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -51,7 +51,7 @@ func (r *runner) revisions(ctx context.Context) ([]mcp.Version, error) {
 	if len(revisions) == 0 {
 		if v, ok := mcp.Newest(stateless, mcp.EraStateless); ok {
 			revisions = append(revisions, v)
-		} else if garbled {
+		} else if unnamed {
 			revisions = append(revisions, mcp.Latest)
 		}
 		// A server that answers neither is judged as one of the session era.
@@ -232,9 +232,11 @@ func refusal(a wire.Answer, err error) int {
 }
 
 // tryStateless asks with server/discover which revisions the server supports. The answer
-// has them in supportedVersions; garbled reports that the member is no list. Every other
-// answer means that the server has no stateless revision. answered reports a response.
-func (r *runner) tryStateless(ctx context.Context) (versions []string, garbled, answered bool) {
+// has them in supportedVersions. unnamed reports that the server speaks a stateless revision
+// and does not say which: the member is no list, or the server does not know the method, yet
+// answers another request as only a stateless revision does. Every other answer means that
+// it has no stateless revision. answered reports a response.
+func (r *runner) tryStateless(ctx context.Context) (versions []string, unnamed, answered bool) {
 	l := newRevisionRun(r, mcp.Latest)
 	s, err := l.open(ctx, nil)
 	if err != nil {
@@ -242,8 +244,17 @@ func (r *runner) tryStateless(ctx context.Context) (versions []string, garbled, 
 	}
 	defer s.Close()
 	a, err := s.Request(ctx, mcp.MethodDiscover, nil)
-	if err != nil || a.Err != nil {
-		return nil, false, err == nil
+	if err != nil {
+		return nil, false, false
+	}
+	if a.HasCode(nil, wire.CodeMethodNotFound) {
+		a, err = s.Request(ctx, mcp.MethodToolsList, nil)
+		list, _ := rawjson.Object(a.Result)
+		_, there := list["resultType"] // no session revision has it
+		return nil, err == nil && there, true
+	}
+	if a.Err != nil {
+		return nil, false, true
 	}
 	result, _ := rawjson.Object(a.Result)
 	said, there := result["supportedVersions"]

@@ -118,6 +118,28 @@ func TestRun_GarbledVersions(t *testing.T) {
 	}
 }
 
+// TestRun_NoDiscover: a server that answers requests of the stateless era is judged by its
+// rules, one of which is that it knows server/discover.
+func TestRun_NoDiscover(t *testing.T) {
+	t.Parallel()
+	const check = "DISC-01/answered"
+	for stateless, want := range map[bool]conformance.Status{true: conformance.Fail, false: conformance.Skip} {
+		forgetful := rewritten{options: onlyFixtures, after: func(m fakeMessage, r reply) []any {
+			if result, ok := r["result"].(reply); ok && !stateless {
+				delete(result, "resultType")
+			}
+			if m.method == mcp.MethodDiscover {
+				delete(r, "result")
+				r["error"] = reply{"code": -32601, "message": "Method not found"}
+			}
+			return []any{r}
+		}}
+		forgetful.opts = func(o *conformance.Options) { o.Revisions = nil }
+		got := forgetful.judge(t, check)
+		require.Equal(t, want, got.Status, "stateless %v: %+v", stateless, got)
+	}
+}
+
 // TestRun_DeclaredFamily: a family that is announced and not there fails.
 func TestRun_DeclaredFamily(t *testing.T) {
 	t.Parallel()
