@@ -207,7 +207,7 @@ func TestCertificate(t *testing.T) {
 		got := inProcess(t.Context(), false, append(command, server.URL+"/mcp")...)
 		require.Equal(t, failure.KindUnreachable.ExitCode(), got.code, got.err)
 		require.Contains(t, got.err, "the certificate of "+strings.TrimPrefix(server.URL, "https://")+" is not trusted: x509: ")
-		require.Contains(t, got.err, "SSL_CERT_FILE")
+		require.Contains(t, got.err, "--cacert FILE")
 		require.NotContains(t, got.err, "closed the connection")
 		got = inProcess(t.Context(), false, append(command, plain+"/mcp")...)
 		require.Equal(t, failure.KindUnreachable.ExitCode(), got.code, got.err)

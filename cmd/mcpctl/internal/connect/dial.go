@@ -306,6 +306,7 @@ func (d *Dialer) RoundTripper() *http.Transport {
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           (&net.Dialer{Timeout: d.Flags.ConnectTimeout}).DialContext,
+		TLSClientConfig:       d.Flags.TLS(),
 		TLSHandshakeTimeout:   d.Flags.ConnectTimeout,
 		ForceAttemptHTTP2:     true,
 		ExpectContinueTimeout: time.Second,

@@ -150,7 +150,7 @@ func nextOf(f *failure.Failure, otherwise ...string) []string {
 // url diagnoses a server at a URL.
 func (d *diagnosis) url(ctx context.Context) error {
 	d.x.WatchHTTP = func(rt http.RoundTripper) http.RoundTripper { return &answers{RoundTripper: rt, d: d} }
-	if !Network(ctx, d.target.URL, d.x.Flags.ConnectTimeout, time.Now(), d.add) {
+	if !Network(ctx, d.target.URL, d.x.Flags.TLS(), d.x.Flags.ConnectTimeout, time.Now(), d.add) {
 		return interrupted(ctx)
 	}
 	return d.connect(ctx)

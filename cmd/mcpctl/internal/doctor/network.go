@@ -25,8 +25,9 @@ const soon = 14 * 24 * time.Hour
 
 // Network goes the way to a URL step by step: name, address, TLS. Each connection has limit to open.
 // It passes each step to add, and reports whether the server can be reached. now is the time by
-// which certificates are judged.
-func Network(ctx context.Context, raw string, limit time.Duration, now time.Time, add func(Step)) (reached bool) {
+// which certificates are judged; config, if not nil, has the authorities that are trusted, and the
+// client certificate.
+func Network(ctx context.Context, raw string, config *tls.Config, limit time.Duration, now time.Time, add func(Step)) (reached bool) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		add(Step{Step: "url", Status: Problem, Seen: "the URL cannot be read", Why: "there is no address to connect to"})
@@ -70,7 +71,7 @@ func Network(ctx context.Context, raw string, limit time.Duration, now time.Time
 	if through != nil {
 		return true // what is behind a proxy, the handshake shows
 	}
-	return secure(ctx, open, u.Hostname(), limit, now, add)
+	return secure(ctx, open, u.Hostname(), config, limit, now, add)
 }
 
 // hasProxy reports whether the environment names a proxy.
@@ -143,11 +144,16 @@ func dial(ctx context.Context, addresses []string, port string, limit time.Durat
 
 // secure shakes hands over TLS without trusting the certificate, and then finds what is wrong with
 // it.
-func secure(ctx context.Context, at, host string, limit time.Duration, now time.Time, add func(Step)) (good bool) {
+func secure(ctx context.Context, at, host string, config *tls.Config, limit time.Duration, now time.Time, add func(Step)) (good bool) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	began := time.Now()
-	dialer := &tls.Dialer{Config: &tls.Config{ServerName: host, InsecureSkipVerify: true}} //nolint:gosec // it is verified below, to tell each fault; nothing is sent
+	own := &tls.Config{MinVersion: tls.VersionTLS12}
+	if config != nil {
+		own = config.Clone()
+	}
+	own.ServerName, own.InsecureSkipVerify = host, true // it is verified below, to tell each fault; nothing is sent
+	dialer := &tls.Dialer{Config: own}
 	conn, err := dialer.DialContext(ctx, "tcp", at)
 	if err != nil {
 		step := Step{Step: "tls", Status: Problem, Seen: "no TLS: " + failure.RootCause(err), Why: "no request can be sent", Next: []string{"check the TLS settings of the server"}}
@@ -164,7 +170,7 @@ func secure(ctx context.Context, at, host string, limit time.Duration, now time.
 		return false
 	}
 	state := secured.ConnectionState()
-	step := certificate(state.PeerCertificates, host, now)
+	step := certificate(state.PeerCertificates, own.RootCAs, host, now)
 	if step.Status == OK {
 		step.Seen = tls.VersionName(state.Version) + ", " + step.Seen + ", in " + rounded(time.Since(began))
 	}
@@ -172,8 +178,9 @@ func secure(ctx context.Context, at, host string, limit time.Duration, now time.
 	return step.Status != Problem
 }
 
-// certificate judges the certificates of a server, as of now.
-func certificate(chain []*x509.Certificate, host string, now time.Time) Step {
+// certificate judges the certificates of a server, as of now. Without roots, those of the system
+// are trusted.
+func certificate(chain []*x509.Certificate, roots *x509.CertPool, host string, now time.Time) Step {
 	leaf := chain[0]
 	bad := func(seen, next string) Step {
 		return Step{Step: "tls", Status: Problem, Seen: seen, Why: "clients refuse the connection", Next: []string{next}}
@@ -182,7 +189,7 @@ func certificate(chain []*x509.Certificate, host string, now time.Time) Step {
 	for _, c := range chain[1:] {
 		others.AddCert(c)
 	}
-	_, err := leaf.Verify(x509.VerifyOptions{DNSName: host, Intermediates: others, CurrentTime: now})
+	_, err := leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: others, CurrentTime: now})
 	var unknown x509.UnknownAuthorityError
 	switch {
 	case now.After(leaf.NotAfter):
@@ -193,7 +200,7 @@ func certificate(chain []*x509.Certificate, host string, now time.Time) Step {
 		return bad(fmt.Sprintf("the certificate is not for %s but for %s", host, names(leaf)), "use a name of the certificate in the URL, or get one for "+host)
 	case errors.As(err, &unknown):
 		return bad(fmt.Sprintf("the certificate of %s is by %q, which this machine does not trust", host, leaf.Issuer.CommonName),
-			"for a private certificate authority, set SSL_CERT_FILE to its certificate (PEM); else let the server send its whole chain")
+			"for a private certificate authority, give its certificate (PEM) with --cacert FILE; else let the server send its whole chain")
 	case err != nil:
 		return bad(fmt.Sprintf("the certificate of %s is not valid: %s", host, failure.RootCause(err)), "correct the certificate of the server")
 	}

@@ -44,7 +44,7 @@ func issued(t *testing.T, from, to time.Time, host string) tls.Certificate {
 // steps goes the way to a URL.
 func steps(t *testing.T, url string) (all []Step, reached bool) {
 	t.Helper()
-	reached = Network(t.Context(), url, time.Minute, now, func(s Step) {
+	reached = Network(t.Context(), url, nil, time.Minute, now, func(s Step) {
 		if s.Step != "proxy" { // of the environment of the tests
 			all = append(all, s)
 		}

@@ -70,8 +70,12 @@ func (x *Explainer) Common(f *failure.Failure, t target.Target, err error) bool 
 		f.Add("url", "%s", target.Shown(t.URL))
 		f.Message = "the certificate of " + target.Address(t.URL) + " is not trusted: " + x.Secrets.Safe(cert.Err.Error())
 		if errors.As(err, &unknown) {
-			f.Note = "for a private certificate authority, set SSL_CERT_FILE to its certificate (PEM) or add it to the system"
+			f.Note = "for a private certificate authority, give its certificate (PEM) with --cacert FILE"
 		}
+	case t.Argv == nil && strings.Contains(err.Error(), "tls: certificate required"): // an alert of RFC 8446, whose type is not exported
+		f.Evidence, f.Try = nil, nil
+		f.Add("url", "%s", target.Shown(t.URL))
+		f.Message = target.Address(t.URL) + " wants a client certificate: give it with --cert FILE"
 	case t.Argv == nil && (errors.As(err, &plain) || strings.Contains(err.Error(), "server gave HTTP response to HTTPS client")):
 		f.Evidence, f.Try = nil, []string{"http://" + strings.TrimPrefix(target.Shown(t.URL), "https://")}
 		f.Add("url", "%s", target.Shown(t.URL))

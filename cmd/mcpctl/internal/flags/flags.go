@@ -3,6 +3,7 @@
 package flags
 
 import (
+	"crypto/tls"
 	"regexp"
 	"strings"
 	"time"
@@ -42,6 +43,9 @@ type Global struct {
 
 	NoInput bool
 
+	files files
+	tls   *tls.Config // what the files say
+
 	// Output are the flags that choose what is printed.
 	Output console.Settings
 
@@ -68,6 +72,10 @@ func (f *Global) Register(set *pflag.FlagSet) {
 	set.Var(Choice(&f.TokenStore, "", "files", "keychain"), "token-store", "where tokens are kept: files (the default) or keychain (MCPCTL_TOKEN_STORE)")
 	set.StringArrayVarP(&f.Headers, "header", "H", nil, "HTTP header `'K: V'`; ${NAME} is an environment variable, @FILE is a file with a header a line")
 	set.StringVar(&f.UserAgent, "user-agent", "", "User-Agent `text` of HTTP requests")
+
+	set.StringVar(&f.files.authorities, "cacert", "", "`file` of certificate authorities (PEM) to trust besides those of the system")
+	set.StringVar(&f.files.certificate, "cert", "", "`file` with the client certificate (PEM), for servers that ask for one")
+	set.StringVar(&f.files.key, "key", "", "`file` with the private key of --cert, if it is not in the same file")
 
 	set.StringArrayVarP(&f.Env, "env", "e", nil, "variable `K=V` for the program; K alone passes the current value")
 	set.StringArrayVar(&f.EnvFiles, "env-file", nil, "`file` of K=V lines for the program")
@@ -124,6 +132,9 @@ func (f *Global) Check() error {
 		}
 	}
 	if err := f.checkAuth(); err != nil {
+		return err
+	}
+	if err := f.readTLS(); err != nil {
 		return err
 	}
 	if f.Era == "session" && mcp.Version(f.Revision).Known() && mcp.Version(f.Revision).Era() != mcp.EraSession {
