@@ -216,6 +216,32 @@ func TestCertificate(t *testing.T) {
 	}
 }
 
+// NO_COLOR turns the colours of a terminal off, whatever its value is, and --color turns them on.
+func TestNoColor(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		set   bool
+		flag  string
+		color bool
+	}{
+		"a terminal":              {false, "auto", true},
+		"NO_COLOR":                {true, "auto", false},
+		"NO_COLOR and the flag":   {true, "always", true},
+		"a terminal and the flag": {false, "never", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out, err bytes.Buffer
+			code := run(t.Context(), []string{"lst", "--color", row.flag}, console.Streams{
+				In: strings.NewReader(""), Out: &out, Err: &err, OutTerminal: true, ErrTerminal: true, Width: 80,
+				Env: func(name string) (string, bool) { return "1", row.set && name == "NO_COLOR" },
+			})
+			require.Equal(t, failure.KindUsage.ExitCode(), code)
+			require.Equal(t, row.color, strings.Contains(err.String(), "\x1b["), err.String())
+		})
+	}
+}
+
 // TestAllowTool: a tool that the server does not have is said to be none.
 func TestAllowTool(t *testing.T) {
 	t.Parallel()
