@@ -4,7 +4,7 @@ GO ?= go
 FUZZTIME ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help house sizes all test race soak lint fuzz conformance mutants mutants-official official-server official-proxy official-client official-client-proxy conform-client-proxy agreement interop transcripts beside strangers logins bench bench-peers cover hosts proxies ci
+.PHONY: help house sizes all test race soak lint fuzz conformance mutants mutants-official official-server official-proxy official-client official-client-proxy conform-client-proxy agreement interop transcripts tasks beside strangers logins bench bench-peers cover hosts proxies ci
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "%-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ interop: ## mcpctl and the client against servers written by others, as a matrix
 
 transcripts: ## everything of server-everything from a pipe and a terminal, again (needs npm; 2 minutes)
 	scripts/transcripts.sh write
+
+tasks: ## ten everyday tasks with mcpctl and three other tools, one page (needs npm; 5 minutes; MAINSTAY_MCPTOOLS=its program)
+	scripts/tasks.sh
 
 beside: ## the client beside go-sdk's on servers in trouble, one table (needs npm; 3 minutes)
 	scripts/beside.sh
