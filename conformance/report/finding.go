@@ -20,23 +20,26 @@ import (
 const (
 	specSite    = "https://modelcontextprotocol.io/specification/"
 	jsonrpcSite = "https://www.jsonrpc.org/specification"
-	tasksSite   = "https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md"
+	tasksSite   = "https://modelcontextprotocol.github.io/ext-tasks/specification/" + string(mcp.Version2026_07_28) + "/tasks.html"
 )
 
 // specURL returns the page of the rule in the judged revision, "" for a rule that is not in
 // the specification.
-func specURL(res *conformance.Result) string {
-	section := res.Spec.Section
+func specURL(res *conformance.Result) string { return RuleURL(res.Spec.Section, res.Revision) }
+
+// RuleURL returns the address of a section of the specification, in a revision. It is "" for a
+// rule that is not in the specification.
+func RuleURL(section string, revision mcp.Version) string {
 	if anchor, ok := strings.CutPrefix(section, "jsonrpc"); ok {
 		return jsonrpcSite + anchor
 	}
-	if section == "" || res.Revision == "" {
+	if section == "" || revision == "" {
 		return ""
 	}
 	if anchor, ok := strings.CutPrefix(section, "extensions/tasks"); ok {
 		return tasksSite + anchor
 	}
-	return specSite + string(res.Revision) + "/" + section
+	return specSite + string(revision) + "/" + section
 }
 
 // passivePrefix begins the ids of scenarios that judge the traffic of all others: alone

@@ -29,7 +29,7 @@ func TestSpecURL(t *testing.T) {
 	for section, want := range map[string]string{
 		"basic/lifecycle#initialization": "https://modelcontextprotocol.io/specification/" + string(mcp.Version2025_11_25) + "/basic/lifecycle#initialization",
 		"jsonrpc#error_object":           "https://www.jsonrpc.org/specification#error_object",
-		"extensions/tasks#task-polling":  "https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md#task-polling",
+		"extensions/tasks#task-polling":  "https://modelcontextprotocol.github.io/ext-tasks/specification/2026-07-28/tasks.html#task-polling",
 		"":                               "",
 	} {
 		res := &conformance.Result{Check: conformance.Check{Spec: conformance.Spec{Section: section}}, Revision: mcp.Version2025_11_25}

@@ -14,6 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/clientsuite"
 	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
+	"github.com/mainstay-mcp/mainstay/conformance/report"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/suggest"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -87,13 +88,7 @@ func (c *listedCheck) revisions() string {
 
 // url is the rule's page in the newest revision that has it.
 func (c *listedCheck) url() string {
-	if c.Section == "" {
-		return ""
-	}
-	if rule, ok := strings.CutPrefix(c.Section, "jsonrpc"); ok {
-		return "https://www.jsonrpc.org/specification" + rule
-	}
-	return "https://modelcontextprotocol.io/specification/" + string(cmp.Or(c.Until, mcp.Latest)) + "/" + c.Section
+	return report.RuleURL(c.Section, cmp.Or(c.Until, mcp.Latest))
 }
 
 func newConformListCmd(s *suite) *cobra.Command {
