@@ -199,6 +199,9 @@ func (x *Explainer) client(e *mcperrors.Error, early bool) *failure.Failure {
 	}
 	switch {
 	case early:
+	case e.Delivery == mcperrors.Unknown && x.Sent.Method != "" && !x.Sent.Acts:
+		f.Reads = true
+		f.AddNote(failure.NoteReads)
 	case e.Delivery == mcperrors.Unknown:
 		f.AddNote(failure.NoteMayRun)
 	case e.Delivery == mcperrors.Answered && e.Method == mcp.MethodToolsCall && e.RPC == nil:

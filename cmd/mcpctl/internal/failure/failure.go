@@ -43,6 +43,8 @@ type Failure struct {
 	From *mcperrors.Error
 	// Silent is set when the command has already printed its outcome.
 	Silent bool
+	// Reads is set for a request that changes nothing, so that it can be repeated.
+	Reads bool
 }
 
 // Fact is one line of evidence.
@@ -53,6 +55,7 @@ const (
 	NoteNothingSent = "nothing was sent"
 	NoteNotCalled   = "the tool was not called"
 	NoteMayRun      = "it was sent and may have run: check whether it ran before repeating it"
+	NoteReads       = "it was sent, and only reads: it can be repeated"
 	NoteRan         = "the tool was called and answered: check what it did before calling it again"
 	NoteRepeat      = "the tool was called and answered: do not call it again for its output"
 )

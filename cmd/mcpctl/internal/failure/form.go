@@ -129,12 +129,12 @@ func (f *Failure) Object() json.RawMessage {
 		}
 	}
 	fields["delivery"] = console.Encode(f.Delivery.String())
-	if f.Delivery == mcperrors.Unknown {
+	if f.Delivery == mcperrors.Unknown && !f.Reads {
 		// A script that repeats a retryable error must not repeat this one.
 		fields["retryable"] = console.Encode(false)
 		fields["suggestedAction"] = console.Encode("Check whether it ran")
 	}
-	fields["safeToRetry"] = console.Encode(f.Delivery == mcperrors.NotSent || f.Delivery == mcperrors.Rejected)
+	fields["safeToRetry"] = console.Encode(f.Reads || f.Delivery == mcperrors.NotSent || f.Delivery == mcperrors.Rejected)
 	fields["kind"] = console.Encode(f.Kind)
 	fields["exit"] = console.Encode(f.Kind.ExitCode())
 	fields["message"] = console.Encode(f.Message)
