@@ -6,7 +6,7 @@
 # contain NAME. official: the official suite judges instead (scripts/official.sh installs it); it
 # speaks HTTP only.
 # MAINSTAY_STRANGERS_PYTHON is a Python with the package mcp; without one the fastmcp servers are
-# not judged. Exit 0: judged; 1: something could not be; 75: not everything could be installed.
+# not judged. MAINSTAY_STRANGERS_KEEP is a folder for the reports. Exit 0: judged; 1: something could not be; 75: not everything could be installed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -55,7 +55,7 @@ for set in ${1:-setA setB}; do
 	mkdir -p "$work/$set/ts"
 	ln -sfn "$cache/node_modules" "$work/$set/ts/node_modules"
 	code=0
-	"$work/strangers" -mcpctl "$work/mcpctl" -set "$work/$set" -bin "$work/$set/bin" -node "${node:-node}" -python "$python" "${judge[@]}" -only "${2:-}" || code=$?
+	"$work/strangers" -mcpctl "$work/mcpctl" -set "$work/$set" -bin "$work/$set/bin" -node "${node:-node}" -python "$python" -keep "${MAINSTAY_STRANGERS_KEEP:-}" "${judge[@]}" -only "${2:-}" || code=$?
 	((code == 0)) || rc=1
 done
 exit "$rc"

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -130,11 +131,27 @@ func (p *place) judge(ctx context.Context, d defect, name string) (*outcome, err
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	err := cmd.Run()
+	if p.keep != "" {
+		file := fmt.Sprintf("%s-%s-%s-*.json", d.server, d.transport, cmp.Or(name, "healthy"))
+		if keepErr := keepReport(p.keep, file, out.Bytes()); keepErr != nil {
+			return nil, keepErr
+		}
+	}
 	report, readErr := readOutcome(out.Bytes())
 	if readErr != nil {
 		return nil, fmt.Errorf("mcpctl: %w: %.300s", errors.Join(err, ctx.Err(), readErr), said.String())
 	}
 	return report, nil
+}
+
+// keepReport writes a report to a new file of a folder.
+func keepReport(folder, pattern string, report []byte) error {
+	file, err := os.CreateTemp(folder, pattern)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(report)
+	return errors.Join(err, file.Close())
 }
 
 // serve starts a server over HTTP and waits until it listens.

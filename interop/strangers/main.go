@@ -43,6 +43,8 @@ type place struct {
 	python string
 	// official takes the place of mcpctl if its suite is set.
 	official official
+	// keep is the folder that reports are written to, "" for none.
+	keep string
 	// healthyRuns is how often a server is judged without a defect.
 	healthyRuns int
 }
@@ -56,6 +58,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&p.bin, "bin", "", "the folder of the built Go servers")
 	flags.StringVar(&p.node, "node", "node", "Node.js")
 	flags.StringVar(&p.python, "python", "python3", "Python")
+	flags.StringVar(&p.keep, "keep", "", "a folder to keep the reports of mcpctl in")
 	flags.StringVar(&p.official.suite, "official", "", "the entry file of the official suite, which judges instead of mcpctl")
 	flags.StringVar(&p.official.node, "official-node", "node", "Node.js for the official suite")
 	only := flags.String("only", "", "only servers and defects whose names contain this, such as ts/ or /late")
