@@ -9,6 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/listing"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -53,7 +54,7 @@ func (a *app) complete(cmd *cobra.Command, args []string) error {
 	}
 	template := withScheme.MatchString(of) || strings.Contains(of, "{")
 	if template {
-		variables, _ := templateVariables(of)
+		variables, _ := operand.Variables(of)
 		if err := checkName("the template", "variable", values[0].name, variables); err != nil {
 			return err
 		}

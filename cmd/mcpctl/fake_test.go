@@ -101,6 +101,9 @@ func (f *fake) answer(frame []byte) []string {
 	if answer := f.skills(r, result, failed); answer != nil {
 		return answer
 	}
+	if answer := f.strange(r, result); answer != nil {
+		return answer
+	}
 	if answer := f.shelf(r, result, failed); answer != nil {
 		return answer
 	}

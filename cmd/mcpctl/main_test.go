@@ -14,13 +14,14 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/completion"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 func TestMain(m *testing.M) {
 	testmain.Begin()
-	for _, kept := range []string{connect.EraStore, connect.ProxyCache} {
+	for _, kept := range []string{connect.EraStore, connect.ProxyCache, completion.Store} {
 		if _, set := os.LookupEnv(kept); !set { // a script's programs start here too
 			_ = os.Setenv(kept, "off")
 		}
@@ -88,6 +89,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("GENERATED", generated)
 	env.Setenv("GORACE", os.Getenv("GORACE"))
 	env.Setenv(connect.ProxyCache, "off")
+	env.Setenv(completion.Store, "off")
 	env.Setenv(connect.EraStore, "off") // else a script's first run would decide what its second sends
 	env.Defer(func() {
 		server.CloseClientConnections()

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/completion"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/conform"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doctor"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
@@ -53,7 +54,7 @@ program, give the program after -- instead.`,
 		newCallCmd(a), newReadCmd(a), newPromptCmd(a), newCompleteCmd(a), newPingCmd(a), newRPCCmd(a), newTaskCmd(a), newListenCmd(a), newSkillCmd(a), newGenCmd(a),
 		review.NewSnapshot(a.explain), review.NewDiff(a.explain), review.NewLint(a.explain), doctor.New(a.explain, loginOf(a)),
 		newAuthCmd(a), newProxyCmd(a), newServerCmd(a),
-		conform.New(a.explain), newVersionCmd(a),
+		conform.New(a.explain), completion.New(a.console), newVersionCmd(a),
 	)
 	root.AddCommand(topics()...)
 	strictHelp(root)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/completion"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
@@ -34,6 +35,8 @@ func newApp(s console.Streams) (*app, *cobra.Command) {
 // is to stop; its cause is the reason.
 func run(ctx context.Context, args []string, s console.Streams) int {
 	a, root := newApp(s)
+	completion.Keep(a.dial)
+	completion.Attach(root, a.dial, args)
 	root.SetArgs(args)
 	root.SetIn(a.console.In)
 	root.SetOut(a.console.Out)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
@@ -12,31 +11,13 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// expression is one {…} of a URI template: its operator and its variables.
-var expression = regexp.MustCompile(`\{([+#./;?&]?)([^{}]*)\}`)
-
-// templateVariables returns the variables of a URI template, and those that need a value. A
-// query works without some of its values; any other part would leave a hole in the URI.
-func templateVariables(template string) (all, needed []string) {
-	for _, found := range expression.FindAllStringSubmatch(template, -1) {
-		for name := range strings.SplitSeq(found[2], ",") {
-			name, _, _ = strings.Cut(strings.TrimSuffix(name, "*"), ":")
-			all = append(all, name)
-			if found[1] != "?" && found[1] != "&" {
-				needed = append(needed, name)
-			}
-		}
-	}
-	return all, needed
-}
-
 // expand returns the URI that operands make of a template. A URI that is no template takes none.
 func expand(template string, operands []operand.Operand) (string, error) {
 	values, err := texts(operands)
 	if err != nil {
 		return "", err
 	}
-	all, needed := templateVariables(template)
+	all, needed := operand.Variables(template)
 	if len(all) == 0 && len(values) > 0 {
 		return "", unsent("%s is not a template: it has no {variable} for %s", template, values[0].name)
 	}

@@ -33,6 +33,35 @@ func (s Schema) choices() []choice {
 	return out
 }
 
+// maxChosen limits the answer of [Schema.Values]: nobody chooses from more.
+const maxChosen = 200
+
+// Values returns the values that can be chosen from: those that are listed, and both of a boolean.
+func (s Schema) Values() []*doc.Value {
+	var out []*doc.Value
+	for _, c := range s.choices() {
+		values := c.values
+		if c.kind == "boolean" && len(values) == 0 {
+			both, _ := doc.Parse([]byte("[true,false]"))
+			values = both.Items()
+		}
+		for _, v := range values {
+			if len(out) == maxChosen {
+				return out
+			}
+			if !slices.ContainsFunc(out, func(other *doc.Value) bool { return doc.Equal(other, v) }) {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// TakesArray reports whether the schema describes an array.
+func (s Schema) TakesArray() bool {
+	return slices.ContainsFunc(s.choices(), func(c choice) bool { return c.kind == "array" })
+}
+
 // typeNames returns the types of a node, or those that its other keywords imply.
 func typeNames(node *doc.Value) []string {
 	var out []string

@@ -66,3 +66,13 @@ func (d *Dialer) Names(literal bool) (target.Names, error) {
 	}
 	return target.Find(named.System, named.Lookup), nil
 }
+
+// InFile returns the servers of a file that the user names.
+func (d *Dialer) InFile(path string) ([]target.Named, error) {
+	named, err := d.named()
+	if err != nil {
+		return nil, err
+	}
+	servers, _, err := target.File(path, named)
+	return servers, err
+}

@@ -41,10 +41,22 @@ func (c *choiceValue) Set(s string) error {
 	}
 	date := dated.MatchString(s)
 	if s == "*" || (!slices.Contains(c.words, s) && (!date || !slices.Contains(c.words, "*"))) {
-		words := slices.DeleteFunc(slices.Clone(c.words), func(w string) bool { return w == "*" })
-		return fmt.Errorf("must be one of %s", strings.Join(words, ", "))
+		return fmt.Errorf("must be one of %s", strings.Join(c.list(), ", "))
 	}
 	*c.to = s
+	return nil
+}
+
+// list returns the words that can be typed.
+func (c *choiceValue) list() []string {
+	return slices.DeleteFunc(slices.Clone(c.words), func(w string) bool { return w == "*" })
+}
+
+// Words returns the words that a flag takes, nil for one that takes anything.
+func Words(flag *pflag.Flag) []string {
+	if c, ok := flag.Value.(*choiceValue); ok {
+		return c.list()
+	}
 	return nil
 }
 

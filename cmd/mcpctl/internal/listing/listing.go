@@ -66,6 +66,9 @@ func Walk(ctx context.Context, d *connect.Dialer, c *connect.Connection, l List,
 		items = append(items, result.Get(l.Member).Items()...)
 		cursor = result.Get("nextCursor")
 		if cursor.Kind() != doc.String {
+			if d.Listed != nil {
+				d.Listed(c.Target, l.Name, items)
+			}
 			return items, nil
 		}
 		if seen[cursor.Str()] {

@@ -13,20 +13,21 @@ import (
 func Format(args *doc.Value, s schema.Schema) []string {
 	out := make([]string, 0, len(args.Members()))
 	for _, m := range args.Members() {
-		if !carries(m.Name) {
+		if !Carries(m.Name) {
 			return []string{"--json", args.String()}
 		}
-		out = append(out, m.Name+value(m.Value, s.Property(m.Name)))
+		out = append(out, m.Name+Assign(m.Value, s.Property(m.Name)))
 	}
 	return out
 }
 
-// carries reports whether an operand can have this name.
-func carries(name string) bool {
+// Carries reports whether an operand can have this name.
+func Carries(name string) bool {
 	return name != "" && name[0] != '-' && !strings.ContainsAny(name, "=[]") && !strings.HasSuffix(name, ":")
 }
 
-func value(v *doc.Value, s schema.Schema) string {
+// Assign returns what follows the name in an operand with this value: =value or :=JSON.
+func Assign(v *doc.Value, s schema.Schema) string {
 	text := v.String()
 	if v.Kind() == doc.String {
 		text = v.Str()

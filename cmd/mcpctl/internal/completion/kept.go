@@ -1,0 +1,147 @@
+package completion
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/listing"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
+	"github.com/mainstay-mcp/mainstay/toolcache"
+)
+
+// Store is the variable that names the folder in which the lists of servers are kept between
+// runs, for completion; its value may be off.
+const Store = "MCPCTL_COMPLETION_CACHE"
+
+const (
+	// maxList bounds a list that is kept: a larger one could not be read while a person waits.
+	maxList = 4 << 20
+	// maxAbout is how much of a description is shown beside a word.
+	maxAbout = 80
+	// maxLists is how many are kept: four of a server.
+	maxLists = 512
+)
+
+// Keep makes a run keep the lists that servers give it.
+func Keep(d *connect.Dialer) {
+	d.Listed = func(t target.Target, list string, items []*doc.Value) {
+		if k := open(d); k != nil {
+			k.save(t, list, items)
+		}
+	}
+}
+
+// kept are the lists of servers on disk.
+type kept struct{ files toolcache.FileStore }
+
+// open returns the lists, nil if none are kept.
+func open(d *connect.Dialer) *kept {
+	folder, set := d.Console.Env(Store)
+	if folder == "off" {
+		return nil
+	}
+	if !set || folder == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return nil
+		}
+		folder = filepath.Join(cache, "mainstay", "completion")
+	}
+	return &kept{toolcache.FileStore{Dir: folder, Files: maxLists, MaxBytes: maxList}}
+}
+
+// item is one of a list that is kept: a line with its name, what it means, and all of it as JSON.
+// To list a thousand names, nobody reads a thousand schemas.
+type item struct {
+	id, about string
+	text      string
+}
+
+// whole is the item as the server described it, nil for none.
+func (i item) whole() *doc.Value {
+	v, err := doc.Parse([]byte(i.text))
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
+// save keeps a list. One that cannot be kept is not completed, which is no failure of the run.
+func (k *kept) save(t target.Target, list string, items []*doc.Value) {
+	key := keyOf(t, list)
+	if key == "" {
+		return
+	}
+	var text []byte
+	for _, v := range items {
+		about := v.Get("description").Str()
+		if about == "" {
+			about = v.Get("title").Str()
+		}
+		text = doc.Text(v.Get(listed(list).ID).Str()).AppendJSON(text)
+		text = doc.Text(visible.Cut(visible.Line(console.OneLine(about)), maxAbout)).AppendJSON(append(text, '\t'))
+		text = append(v.AppendJSON(append(text, '\t')), '\n')
+	}
+	if len(text) == 0 {
+		text = []byte{'\n'} // known to be empty
+	}
+	sum := sha256.Sum256(text)
+	hash := hex.EncodeToString(sum[:])
+	if old, err := k.files.Load(context.Background(), key); err == nil && old.Hash == hash {
+		return
+	}
+	_ = k.files.Save(context.Background(), key, toolcache.Entry{List: text, Hash: hash, At: time.Now()})
+}
+
+// load returns a list, and whether it is kept.
+func (k *kept) load(t target.Target, list string) (items []item, found bool) {
+	key := keyOf(t, list)
+	if key == "" {
+		return nil, false
+	}
+	entry, err := k.files.Load(context.Background(), key)
+	if err != nil || entry.List == nil {
+		return nil, false
+	}
+	for text := range strings.Lines(string(entry.List)) {
+		parts := strings.SplitN(strings.TrimSuffix(text, "\n"), "\t", 3)
+		if len(parts) < 3 {
+			continue
+		}
+		id, err := doc.Parse([]byte(parts[0]))
+		about, err2 := doc.Parse([]byte(parts[1]))
+		if err == nil && err2 == nil {
+			items = append(items, item{id.Str(), about.Str(), parts[2]})
+		}
+	}
+	return items, true
+}
+
+// listed is the list of a name.
+func listed(name string) listing.List {
+	return listing.Lists[slices.IndexFunc(listing.Lists, func(l listing.List) bool { return l.Name == name })]
+}
+
+// keyOf names a list of a server and reveals neither: a URL may have a token. It is "" for a
+// program that is no entry of a file: that comes after the words that shells complete.
+func keyOf(t target.Target, list string) string {
+	parts := []string{list, t.URL}
+	if t.Entry != nil {
+		parts = append(parts, t.Entry.Place)
+	}
+	if t.Argv != nil && (t.Entry == nil || t.Entry.Place == "") {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join(append(parts, t.Argv...), "\x00")))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,321 @@
+package completion
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/listing"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
+	"github.com/mainstay-mcp/mainstay/internal/schema"
+)
+
+// line is a command line whose last word is completed.
+type line struct {
+	dial *connect.Dialer
+	kept *kept // nil for none
+	// args are the operands before the word, start is the beginning of the word.
+	args  []string
+	start string
+	// limit is how long a server may take to list what it offers.
+	limit time.Duration
+
+	server    target.Target
+	directive cobra.ShellCompDirective
+}
+
+// operands completes the server of a command, or what comes after it.
+func (l *line) operands(command string, after func(*line) []string) []string {
+	var words []string
+	if command == "ls" {
+		names := []string{"all"}
+		for _, list := range listing.Lists {
+			names = append(names, list.Name)
+		}
+		if !slices.ContainsFunc(l.args, func(arg string) bool { return slices.Contains(names, arg) }) {
+			words = names
+		}
+		l.args = slices.DeleteFunc(slices.Clone(l.args), func(arg string) bool { return slices.Contains(names, arg) })
+	}
+	byEnv, _ := l.dial.Console.Env("MCPCTL_SERVER")
+	if len(l.args) == 0 && l.dial.Flags.Server == "" && l.dial.Flags.Config == "" && byEnv == "" {
+		return append(words, l.servers()...)
+	}
+	if command == "diff" { // its first operand may be a snapshot
+		return l.servers()
+	}
+	if after == nil {
+		return words
+	}
+	server, rest, err := l.dial.Server(target.Line{Operands: l.args})
+	if err != nil {
+		return nil
+	}
+	l.server, l.args = server, rest
+	return after(l)
+}
+
+// servers completes the names of servers. A file of servers is completed by the shell, and the
+// names in it here.
+func (l *line) servers() []string {
+	if file, _, found := strings.Cut(l.start, "#"); found {
+		servers, err := l.dial.InFile(file)
+		if err != nil {
+			return nil
+		}
+		words := make([]string, 0, len(servers))
+		for _, s := range servers {
+			words = append(words, described(file+"#"+s.Name, ""))
+		}
+		return words
+	}
+	names, err := l.dial.Names(false)
+	if err != nil {
+		return nil
+	}
+	words := make([]string, 0, len(names.Servers))
+	for _, s := range names.Servers {
+		if !s.Disabled {
+			words = append(words, described(s.Word, s.In.Shown))
+		}
+	}
+	if !slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, l.start) }) {
+		l.directive = cobra.ShellCompDirectiveDefault
+	}
+	return words
+}
+
+// list returns a list of the server.
+func (l *line) list(name string) []item {
+	if l.kept == nil {
+		return nil
+	}
+	items, found := l.kept.load(l.server, name)
+	if !found && l.ask(name) {
+		items, _ = l.kept.load(l.server, name)
+	}
+	return items
+}
+
+// ask fetches a list that is not kept from a URL, and reports whether it came in time. It sends nothing that belongs to the user, neither
+// tokens nor headers nor variables, and asks no server of a project that is not trusted.
+func (l *line) ask(name string) bool {
+	f, e := l.dial.Flags, l.server.Entry
+	if l.server.URL == "" || len(f.Headers) > 0 || f.Auth != "auto" {
+		return false
+	}
+	if e != nil && (len(e.Header) > 0 || e.Expanded || e.Digest != "" && !l.dial.Trusts(e.File, e.Digest)) {
+		return false
+	}
+	f.Auth, f.NoInput, f.Output.Quiet, f.Output.Verbose = "none", true, true, 0
+	ctx, cancel := context.WithTimeout(context.Background(), l.limit)
+	defer cancel()
+	list, done := listed(name), make(chan error, 1)
+	go func() {
+		done <- l.dial.With(ctx, l.server, func(ctx context.Context, c *connect.Connection) error {
+			if !c.May(list.Capability) {
+				return nil
+			}
+			_, err := listing.Walk(ctx, l.dial, c, list, nil)
+			return err
+		})
+	}()
+	select {
+	case err := <-done:
+		return err == nil
+	case <-ctx.Done(): // a server may be slow to close, too
+		return false
+	}
+}
+
+// names completes the name of an item of lists.
+func (l *line) names(lists ...string) []string {
+	var words []string
+	for _, name := range lists {
+		for _, item := range l.list(name) {
+			words = append(words, described(item.id, item.about))
+		}
+	}
+	return words
+}
+
+// described is a word with what it means, behind a tab. No shell has a word with a tab in it.
+func described(word, about string) string {
+	if strings.Contains(word, "\t") {
+		return ""
+	}
+	return word + "\t" + visible.Cut(visible.Line(console.OneLine(about)), maxAbout)
+}
+
+func (l *line) tool() []string {
+	if len(l.args) > 0 {
+		return nil
+	}
+	return l.names("tools")
+}
+
+func (l *line) resources() []string { return l.names("resources") }
+
+func (l *line) call() []string {
+	if len(l.args) == 0 {
+		return l.tool()
+	}
+	return l.arguments(schema.New(l.chosen("tools").Get("inputSchema")))
+}
+
+// chosen returns the item of a list that the first operand names, nil for none.
+func (l *line) chosen(list string) *doc.Value {
+	for _, item := range l.list(list) {
+		if item.id == l.args[0] {
+			return item.whole()
+		}
+	}
+	return nil
+}
+
+// arguments completes k=v: the names that are not there yet, or the values that a schema lists.
+func (l *line) arguments(s schema.Schema) []string {
+	l.directive |= cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveKeepOrder
+	if _, value, found := strings.Cut(l.start, "="); found {
+		l.directive &^= cobra.ShellCompDirectiveNoSpace
+		if strings.HasPrefix(value, "@") {
+			return l.files(value)
+		}
+	}
+	var words []string
+	for _, field := range s.Fields() {
+		if !operand.Carries(field.Name) {
+			continue
+		}
+		name, values := field.Name, field.Schema
+		if values.TakesArray() {
+			name, values = name+"[]", values.Item(0)
+		}
+		if strings.HasPrefix(l.start, name+"=") || strings.HasPrefix(l.start, name+":=") {
+			for _, v := range values.Values() {
+				words = append(words, name+operand.Assign(v, values))
+			}
+			continue
+		}
+		if name == field.Name && slices.ContainsFunc(l.args[1:], func(arg string) bool {
+			return strings.HasPrefix(arg, name+"=") || strings.HasPrefix(arg, name+":=") || strings.HasPrefix(arg, name+"[")
+		}) {
+			continue
+		}
+		about := field.Schema.Type()
+		if field.Required {
+			about += ", required"
+		}
+		if text := field.Schema.Word("description"); text != "" {
+			about += ": " + text
+		}
+		words = append(words, described(name+"=", about))
+	}
+	return words
+}
+
+// files completes k=@FILE: shells see no file in such a word.
+func (l *line) files(value string) []string {
+	before := strings.TrimSuffix(l.start, value)
+	kind := "@"
+	if strings.HasPrefix(value, "@base64:") {
+		kind = "@base64:"
+	}
+	folder, _ := filepath.Split(strings.TrimPrefix(value, kind))
+	found, err := os.ReadDir(cmp.Or(folder, "."))
+	if err != nil {
+		return nil
+	}
+	words := make([]string, 0, len(found))
+	for _, file := range found {
+		word := before + kind + folder + file.Name()
+		if file.IsDir() && strings.HasPrefix(word, l.start) {
+			word += string(filepath.Separator)
+			l.directive |= cobra.ShellCompDirectiveNoSpace
+		}
+		words = append(words, word)
+	}
+	return words
+}
+
+func (l *line) prompt() []string {
+	if len(l.args) == 0 {
+		return l.names("prompts")
+	}
+	return l.named(promptArguments(l.chosen("prompts")))
+}
+
+func promptArguments(prompt *doc.Value) []string {
+	var out []string
+	for _, argument := range prompt.Get("arguments").Items() {
+		out = append(out, argument.Get("name").Str())
+	}
+	return out
+}
+
+func (l *line) read() []string {
+	if len(l.args) == 0 {
+		return l.names("resources", "templates")
+	}
+	variables, _ := operand.Variables(l.args[0])
+	return l.named(variables)
+}
+
+// complete completes the command of this name: prompts and templates have arguments.
+func (l *line) complete() []string {
+	if len(l.args) == 0 {
+		return l.names("prompts", "templates")
+	}
+	variables, _ := operand.Variables(l.args[0])
+	return l.named(append(variables, promptArguments(l.chosen("prompts"))...))
+}
+
+// named completes the names of arguments that are text.
+func (l *line) named(names []string) []string {
+	l.directive |= cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveKeepOrder
+	if _, value, found := strings.Cut(l.start, "="); found && strings.HasPrefix(value, "@") {
+		l.directive &^= cobra.ShellCompDirectiveNoSpace
+		return l.files(value)
+	}
+	var words []string
+	for _, name := range names {
+		if operand.Carries(name) && !slices.ContainsFunc(l.args[1:], func(arg string) bool { return strings.HasPrefix(arg, name+"=") }) {
+			words = append(words, name+"=")
+		}
+	}
+	return words
+}
+
+// maxWords is how many words are offered: shells show no more, and sort them slowly.
+const maxWords = 2000
+
+// carried returns the words that begin with start and that a shell can carry. What a server names
+// is text of a stranger: a word with a control character would be another word when it is typed,
+// and one that begins with a dash would be a flag.
+func carried(words []string, start string) []string {
+	var out []string
+	for _, w := range words {
+		word, about, _ := strings.Cut(w, "\t")
+		if word == "" || !strings.HasPrefix(word, start) || word[0] == '-' || visible.Line(word) != word || strings.TrimSpace(word) != word {
+			continue
+		}
+		if about != "" {
+			word += "\t" + visible.Line(about)
+		}
+		if out = append(out, word); len(out) == maxWords {
+			break
+		}
+	}
+	return out
+}
