@@ -119,6 +119,7 @@ func newLogoutCmd(a *app) *cobra.Command {
 and delete them. If they cannot be taken back, they are deleted all the same. A login
 that waits for a person is ended.`,
 		Example: `  mcpctl auth logout https://api.example.com/mcp
+  mcpctl auth logout --profile work https://api.example.com/mcp
   mcpctl auth logout --all`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all {
@@ -235,7 +236,9 @@ func newTokenCmd(a *app) *cobra.Command {
 		Long: `Print the access token for a server, for another program. A token that has expired
 is renewed first. Anyone who has the token has your access: keep it out of files and
 logs.`,
-		Example: `  curl -H "Authorization: Bearer $(mcpctl auth token $URL)" $URL`,
+		Example: `  curl -H "Authorization: Bearer $(mcpctl auth token $URL)" $URL
+  mcpctl auth token https://api.example.com/mcp
+  mcpctl auth token --profile work https://api.example.com/mcp`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := a.remote(cmd, args)
 			if err != nil {
@@ -294,6 +297,9 @@ func newAccountsCmd(a *app) *cobra.Command {
 		Short: "List the servers that you are logged in to",
 		Long: `List the servers that you are logged in to, with the time that is left of each token.
 -o json has the scopes, the client, and where the tokens are kept, too.`,
+		Example: `  mcpctl auth ls
+  mcpctl auth ls -o json
+  mcpctl auth ls --token-store keychain`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			accounts, store, err := a.accounts(cmd.Context())

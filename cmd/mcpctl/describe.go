@@ -24,7 +24,8 @@ func newDescribeCmd(a *app) *cobra.Command {
 		Use:   "describe [SERVER] TOOL",
 		Short: "Show a tool's signature, arguments, annotations and an example call",
 		Example: `  mcpctl describe :3000/mcp echo
-  mcpctl describe echo -- npx -y @modelcontextprotocol/server-everything stdio`,
+  mcpctl describe echo -- npx -y @modelcontextprotocol/server-everything stdio
+  mcpctl describe github create_issue -o json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, rest, err := a.dial.Server(target.NewLine(cmd, args))
 			if err != nil {

@@ -32,8 +32,11 @@ func newGenCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gen",
 		Short: "Write code that calls the tools of a server",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example: `  mcpctl gen go :3000/mcp
+  mcpctl gen go -O tools.go -- ./my-server
+  mcpctl gen go --check tools.go -- ./my-server`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newGenGoCmd(a))
 	return cmd

@@ -19,7 +19,8 @@ func newInfoCmd(a *app) *cobra.Command {
 		Use:   "info [SERVER]",
 		Short: "Show a server's name, revision, capabilities and instructions",
 		Example: `  mcpctl info https://api.example.com/mcp
-  mcpctl info -- npx -y @modelcontextprotocol/server-everything stdio`,
+  mcpctl info -- npx -y @modelcontextprotocol/server-everything stdio
+  mcpctl info github -v`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, rest, err := a.dial.Server(target.NewLine(cmd, args))
 			if err != nil {

@@ -38,7 +38,8 @@ Exit code: 0 a login would work, or none is demanded; 1 a login would fail; 3 th
 server or its authorization server does not answer; 4 the server refuses access for
 another reason than a missing login; 10 nothing says how to log in.`,
 		Example: `  mcpctl auth inspect https://api.example.com/mcp
-  mcpctl auth inspect -o json https://api.example.com/mcp`,
+  mcpctl auth inspect -o json https://api.example.com/mcp
+  mcpctl auth inspect --private-network https://mcp.corp.example/mcp`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := a.remote(cmd, args)
 			if err != nil {

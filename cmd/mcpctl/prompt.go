@@ -24,6 +24,7 @@ func newPromptCmd(a *app) *cobra.Command {
 		Long: `Get a prompt: its messages, each with its role. The arguments are text. They are
 checked against the prompt's own list before it is asked for.`,
 		Example: `  mcpctl prompt :3000/mcp review file=@main.go
+  mcpctl prompt github summarize repo=me/x
   mcpctl prompt :3000/mcp review -o json --json @args.json`,
 		RunE: func(cmd *cobra.Command, args []string) error { return p.run(cmd, args) },
 	}

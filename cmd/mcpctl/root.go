@@ -14,6 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/conform"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doctor"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/manual"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/review"
 	"github.com/mainstay-mcp/mainstay/internal/suggest"
 )
@@ -49,15 +50,16 @@ program, give the program after -- instead.`,
 	a.flags.Register(root.PersistentFlags())
 	_ = root.RegisterFlagCompletionFunc("auth", a.completeAuth()) // fails without the flag
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(
-		newInfoCmd(a), newLsCmd(a), newDescribeCmd(a),
-		newCallCmd(a), newReadCmd(a), newPromptCmd(a), newCompleteCmd(a), newPingCmd(a), newRPCCmd(a), newTaskCmd(a), newListenCmd(a), newSkillCmd(a), newGenCmd(a),
-		review.NewSnapshot(a.explain), review.NewDiff(a.explain), review.NewLint(a.explain), doctor.New(a.explain, loginOf(a)),
-		newAuthCmd(a), newProxyCmd(a), newServerCmd(a),
-		conform.New(a.explain), completion.New(a.console), newVersionCmd(a),
-	)
+	manual.Group(root, "Look at a server", newInfoCmd(a), newLsCmd(a), newDescribeCmd(a))
+	manual.Group(root, "Use a server",
+		newCallCmd(a), newReadCmd(a), newPromptCmd(a), newCompleteCmd(a), newListenCmd(a), newTaskCmd(a), newRPCCmd(a), newSkillCmd(a))
+	manual.Group(root, "Test a server",
+		doctor.New(a.explain, loginOf(a)), newPingCmd(a), review.NewLint(a.explain), review.NewSnapshot(a.explain), review.NewDiff(a.explain), conform.New(a.explain))
+	manual.Group(root, "Set up servers and hosts", newServerCmd(a), newAuthCmd(a), newProxyCmd(a), newGenCmd(a))
+	manual.Group(root, "About mcpctl", completion.New(a.console), manual.New(a.console), newVersionCmd(a))
 	root.AddCommand(topics()...)
 	strictHelp(root)
+	manual.Help(root, a.console)
 	inGroups(root)
 	return root
 }
@@ -67,6 +69,10 @@ func strictHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	// Without Find, which would sort the flags before inGroups.
 	help := root.Commands()[slices.IndexFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == "help" })]
+	help.GroupID = "About mcpctl"
+	help.Use, help.Long, help.Example = "help [COMMAND|TOPIC]", "", `  mcpctl help call
+  mcpctl help auth login
+  mcpctl help exit-codes`
 	help.Run = nil
 	help.RunE = func(_ *cobra.Command, args []string) error {
 		about, rest, err := root.Find(args)

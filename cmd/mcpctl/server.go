@@ -23,6 +23,9 @@ func newServerCmd(a *app) *cobra.Command {
 		Short: "List the servers that have names, and trust the files of a project",
 		Long: `List the servers that have names, and trust the files of a project. Names are those
 of editors and assistants: mcpctl help names has the files and the rules.`,
+		Example: `  mcpctl server ls
+  mcpctl server trust .mcp.json
+  mcpctl server trust --revoke .mcp.json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -38,7 +41,8 @@ func newServerLsCmd(a *app) *cobra.Command {
 line or URL, and whether it is trusted. Nothing is started, and secrets are hidden.
 -o json has the files that were read, too.`,
 		Example: `  mcpctl server ls
-  mcpctl server ls -o json`,
+  mcpctl server ls -o json
+  mcpctl server ls -q`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			names, servers, err := namedServers(a)
@@ -176,6 +180,7 @@ func newServerTrustCmd(a *app) *cobra.Command {
 		Long: `Let names start the programs of a project file, and send your variables to its URLs,
 until its content changes. Read the printed command lines: they are what you trust.`,
 		Example: `  mcpctl server trust .mcp.json
+  mcpctl server trust .vscode/mcp.json
   mcpctl server trust --revoke .mcp.json`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {

@@ -36,6 +36,9 @@ finds a skill that the server does not list.
 Files are shown and saved only if their size, digest and front matter are those of the
 server's own list. That shows that nothing changed on the way. It does not show that the
 skill can be trusted: read it before you give it to an agent.`,
+		Example: `  mcpctl skill ls https://api.example.com/mcp
+  mcpctl skill show https://api.example.com/mcp refunds
+  mcpctl skill save https://api.example.com/mcp refunds --to untrusted-skills`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -49,7 +52,8 @@ func newSkillLsCmd(a *app) *cobra.Command {
 		Use:   "ls [SERVER]",
 		Short: "List the skills of a server; none of their files is read",
 		Example: `  mcpctl skill ls https://api.example.com/mcp
-  mcpctl skill ls -l -- ./my-server`,
+  mcpctl skill ls -l -- ./my-server
+  mcpctl skill ls github -o json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, rest, err := a.skillLine(cmd, args)
 			if err != nil {

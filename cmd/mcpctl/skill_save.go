@@ -27,6 +27,7 @@ file becomes executable.
 
 Keep saved skills outside the folders in which your agent looks for skills of your own.`,
 		Example: `  mcpctl skill save :3000/mcp refunds --to untrusted-skills
+  mcpctl skill save https://api.example.com/mcp acme/refunds
   mcpctl skill save --label shop refunds -- ./my-server`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, rest, err := a.skillLine(cmd, args)

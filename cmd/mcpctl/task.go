@@ -57,7 +57,7 @@ func (t *tasking) command(use, short string, operands int, run func(ctx context.
 	id := strings.Repeat(" 786512e2", operands)
 	cmd := &cobra.Command{
 		Use: use, Short: short,
-		Example: "  mcpctl task " + word + " :3000/mcp" + id + "\n  mcpctl task " + word + " github" + id + " -o json",
+		Example: "  mcpctl task " + word + " :3000/mcp" + id + "\n  mcpctl task " + word + " github" + id + " -o json\n  mcpctl task " + word + " -s https://api.example.com/mcp" + id,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			server, rest, err := t.app.dial.Server(target.NewLine(cmd, args))
 			switch {

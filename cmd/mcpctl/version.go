@@ -16,7 +16,10 @@ func newVersionCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Show the version of mcpctl",
-		Args:  cobra.NoArgs,
+		Example: `  mcpctl version
+  mcpctl version -o json
+  mcpctl --version`,
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := struct {
 				Version   string        `json:"version"`

@@ -18,6 +18,8 @@ const limit = 200 * time.Millisecond
 
 // operands are the words that commands take after the server.
 var operands = map[string]func(*line) []string{
+	"auth inspect":   nil,
+	"auth login":     nil,
 	"call":           (*line).call,
 	"complete":       (*line).complete,
 	"conform init":   nil,

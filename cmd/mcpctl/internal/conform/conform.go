@@ -17,16 +17,18 @@ type suite struct{ *explain.Explainer }
 // New returns the command.
 func New(x *explain.Explainer) *cobra.Command {
 	s := &suite{x}
-	return group("conform", "Test a server or a client against the specification",
+	return group("conform", "Test a server or a client against the specification", `  mcpctl conform server -- ./my-server
+  mcpctl conform client -- ./my-client --url {url}
+  mcpctl conform list tools --level MUST`,
 		newConformServerCmd(s), newConformInitCmd(s), newConformClientCmd(s), newConformListCmd(s), newConformExplainCmd(s),
 		newConformReportCmd(s), newConformMergeCmd(s), newConformBridgeCmd())
 }
 
 // group is a command that only has subcommands: a word it does not know is a
 // mistake, and never the name of something to run.
-func group(use, short string, children ...*cobra.Command) *cobra.Command {
+func group(use, short, examples string, children ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: use, Short: short,
+		Use: use, Short: short, Example: examples,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cmd.Help()

@@ -24,6 +24,7 @@ which the tool succeeds; conform server --calls FILE fails if it does not. Add
 
 Nothing is called.`,
 		Example: `  mcpctl conform init -- ./my-server > calls.json
+  mcpctl conform init https://api.example.com/mcp
   mcpctl conform server --calls calls.json -- ./my-server`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, rest, err := s.Server(target.NewLine(cmd, args))

@@ -97,6 +97,7 @@ func newConformListCmd(s *suite) *cobra.Command {
 		Use:   "list [PATTERN…]",
 		Short: "List the checks of the suites for servers and clients",
 		Example: `  mcpctl conform list
+  mcpctl conform list 'TOOL-01*'
   mcpctl conform list tools --role server --level MUST -o json`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			revision, known := mcp.ParseVersion(spec)
@@ -178,6 +179,7 @@ func newConformExplainCmd(s *suite) *cobra.Command {
 		Long: `Explain a check, with the rule of the specification. ID is the id of a check, that
 of a requirement such as UTIL-15, or a pattern such as UTIL-1*.`,
 		Example: `  mcpctl conform explain RPC-07/exclusive
+  mcpctl conform explain 'UTIL-1*'
   mcpctl conform explain UTIL-15 -o json`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {

@@ -316,7 +316,8 @@ func newConformReportCmd(s *suite) *cobra.Command {
 html; - is standard input. Without =FILE the output goes to standard output. There
 text is one screen, or every check with -v.`,
 		Example: `  mcpctl conform report conform.json --to html=conform.html --to junit=conform.xml
-  mcpctl conform report conform.html --to json`,
+  mcpctl conform report conform.html --to json
+  mcpctl conform report conform.json --to github`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return failure.Usage("conform report takes one file, not %d", len(args))
@@ -335,7 +336,9 @@ func newConformMergeCmd(s *suite) *cobra.Command {
 		Short: "Combine reports into one matrix",
 		Long: `Combine several reports: of several servers, or of one server on several transports
 or systems. The HTML is a matrix of checks and servers.`,
-		Example: `  mcpctl conform merge go.json typescript.json --to html=matrix.html`,
+		Example: `  mcpctl conform merge go.json typescript.json --to html=matrix.html
+  mcpctl conform merge linux.json macos.json windows.json --to junit=all.xml
+  mcpctl conform merge stdio.html http.html --to json`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return failure.Usage("conform merge takes at least two reports, not %d", len(args))

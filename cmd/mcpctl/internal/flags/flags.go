@@ -211,3 +211,20 @@ func (f *Global) Pin() string {
 	}
 	return "--era " + f.Era
 }
+
+// Heading returns the heading of the help above a global flag that begins a group, "" for others.
+func Heading(name string) string {
+	switch name {
+	case "server":
+		return "Server"
+	case "auth":
+		return "HTTP and logins"
+	case "env":
+		return "Programs"
+	case "connect-timeout":
+		return "Time and size"
+	case "no-input":
+		return "Input and output"
+	}
+	return ""
+}
