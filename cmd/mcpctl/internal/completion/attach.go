@@ -56,12 +56,13 @@ func Attach(root *cobra.Command, d *connect.Dialer, args []string) {
 	typed := args[1 : len(args)-min(1, len(args)-1)]
 	dashed := slices.Contains(typed, "--") // Cobra parses the line twice, so that flags know it no more
 	complete := func(words func(*line) []string) cobra.CompletionFunc {
-		return func(_ *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+		return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 			if dashed {
 				return nil, cobra.ShellCompDirectiveDefault // words of the program
 			}
-			l := &line{dial: d, kept: open(d), args: args, start: start, limit: limit, directive: cobra.ShellCompDirectiveNoFileComp}
-			return carried(words(l), start), l.directive
+			l := &line{ctx: cmd.Context(), dial: d, kept: open(d), args: args, start: start, limit: limit, directive: cobra.ShellCompDirectiveNoFileComp}
+			offered := carried(words(l), start)
+			return offered, l.directive
 		}
 	}
 	_ = root.RegisterFlagCompletionFunc("server", complete((*line).servers)) // fails without the flag

@@ -44,7 +44,7 @@ func TestAsk(t *testing.T) {
 	t.Cleanup(server.Close)
 	d := dialer(t, filepath.Join(t.TempDir(), "kept"))
 	words := func(change func(*line)) []string {
-		l := &line{dial: d, kept: open(d), args: []string{server.URL}, limit: slowest}
+		l := &line{ctx: t.Context(), dial: d, kept: open(d), args: []string{server.URL}, limit: slowest}
 		change(l)
 		return l.operands("call", (*line).call)
 	}
@@ -65,7 +65,7 @@ func TestAskInTime(t *testing.T) {
 	server := httptest.NewServer(mute(t))
 	t.Cleanup(server.Close)
 	d := dialer(t, filepath.Join(t.TempDir(), "kept"))
-	l := &line{dial: d, kept: open(d), args: []string{server.URL}, limit: limit}
+	l := &line{ctx: t.Context(), dial: d, kept: open(d), args: []string{server.URL}, limit: limit}
 	require.Empty(t, l.operands("call", (*line).call))
 }
 
@@ -78,24 +78,24 @@ func TestKept(t *testing.T) {
 	ofFile := target.Target{Argv: []string{"server"}, Entry: &target.Entry{Place: "/mcp.json#a"}}
 	tool, err := doc.Parse([]byte(`{"name":"a\tb\n","title":"T","inputSchema":{"x":1.0}}`))
 	require.NoError(t, err)
-	k.save(ofFile, "tools", []*doc.Value{tool})
-	items, found := k.load(ofFile, "tools")
+	k.save(t.Context(), ofFile, "tools", []*doc.Value{tool})
+	items, found := k.load(t.Context(), ofFile, "tools")
 	require.True(t, found)
 	require.Equal(t, []item{{"a\tb\n", "T", tool.String()}}, items)
 	require.Equal(t, tool.String(), items[0].whole().String())
 
-	_, found = k.load(ofFile, "prompts")
+	_, found = k.load(t.Context(), ofFile, "prompts")
 	require.False(t, found)
-	k.save(ofFile, "prompts", nil)
-	items, found = k.load(ofFile, "prompts")
+	k.save(t.Context(), ofFile, "prompts", nil)
+	items, found = k.load(t.Context(), ofFile, "prompts")
 	require.True(t, found, "it is known that there are none")
 	require.Empty(t, items)
 
 	other := ofFile
 	other.Argv = []string{"server", "--other"}
-	_, found = k.load(other, "tools")
+	_, found = k.load(t.Context(), other, "tools")
 	require.False(t, found, "the entry has changed")
-	k.save(target.Target{Argv: []string{"server"}}, "tools", []*doc.Value{tool})
+	k.save(t.Context(), target.Target{Argv: []string{"server"}}, "tools", []*doc.Value{tool})
 	files, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	require.Len(t, files, 2)
@@ -107,7 +107,7 @@ func TestKept(t *testing.T) {
 		text[len(text)-2] ^= 1
 		require.NoError(t, os.WriteFile(path, text, 0o600))
 	}
-	_, found = k.load(ofFile, "tools")
+	_, found = k.load(t.Context(), ofFile, "tools")
 	require.False(t, found)
 }
 

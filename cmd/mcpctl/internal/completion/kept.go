@@ -34,9 +34,9 @@ const (
 
 // Keep makes a run keep the lists that servers give it.
 func Keep(d *connect.Dialer) {
-	d.Listed = func(t target.Target, list string, items []*doc.Value) {
+	d.Listed = func(ctx context.Context, t target.Target, list string, items []*doc.Value) {
 		if k := open(d); k != nil {
-			k.save(t, list, items)
+			k.save(ctx, t, list, items)
 		}
 	}
 }
@@ -77,7 +77,7 @@ func (i item) whole() *doc.Value {
 }
 
 // save keeps a list. One that cannot be kept is not completed, which is no failure of the run.
-func (k *kept) save(t target.Target, list string, items []*doc.Value) {
+func (k *kept) save(ctx context.Context, t target.Target, list string, items []*doc.Value) {
 	key := keyOf(t, list)
 	if key == "" {
 		return
@@ -97,19 +97,19 @@ func (k *kept) save(t target.Target, list string, items []*doc.Value) {
 	}
 	sum := sha256.Sum256(text)
 	hash := hex.EncodeToString(sum[:])
-	if old, err := k.files.Load(context.Background(), key); err == nil && old.Hash == hash {
+	if old, err := k.files.Load(ctx, key); err == nil && old.Hash == hash {
 		return
 	}
-	_ = k.files.Save(context.Background(), key, toolcache.Entry{List: text, Hash: hash, At: time.Now()})
+	_ = k.files.Save(ctx, key, toolcache.Entry{List: text, Hash: hash, At: time.Now()})
 }
 
 // load returns a list, and whether it is kept.
-func (k *kept) load(t target.Target, list string) (items []item, found bool) {
+func (k *kept) load(ctx context.Context, t target.Target, list string) (items []item, found bool) {
 	key := keyOf(t, list)
 	if key == "" {
 		return nil, false
 	}
-	entry, err := k.files.Load(context.Background(), key)
+	entry, err := k.files.Load(ctx, key)
 	if err != nil || entry.List == nil {
 		return nil, false
 	}

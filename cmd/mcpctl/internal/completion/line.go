@@ -23,6 +23,7 @@ import (
 
 // line is a command line whose last word is completed.
 type line struct {
+	ctx  context.Context
 	dial *connect.Dialer
 	kept *kept // nil for none
 	// args are the operands before the word, start is the beginning of the word.
@@ -101,9 +102,9 @@ func (l *line) list(name string) []item {
 	if l.kept == nil {
 		return nil
 	}
-	items, found := l.kept.load(l.server, name)
+	items, found := l.kept.load(l.ctx, l.server, name)
 	if !found && l.ask(name) {
-		items, _ = l.kept.load(l.server, name)
+		items, _ = l.kept.load(l.ctx, l.server, name)
 	}
 	return items
 }
@@ -119,7 +120,7 @@ func (l *line) ask(name string) bool {
 		return false
 	}
 	f.Auth, f.NoInput, f.Output.Quiet, f.Output.Verbose = "none", true, true, 0
-	ctx, cancel := context.WithTimeout(context.Background(), l.limit)
+	ctx, cancel := context.WithTimeout(l.ctx, l.limit)
 	defer cancel()
 	list, done := listed(name), make(chan error, 1)
 	go func() {
@@ -184,6 +185,9 @@ func (l *line) chosen(list string) *doc.Value {
 	return nil
 }
 
+// maxFields is how many arguments are offered. A stranger's schema may take long for each.
+const maxFields = 300
+
 // arguments completes k=v: the names that are not there yet, or the values that a schema lists.
 func (l *line) arguments(s schema.Schema) []string {
 	l.directive |= cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveKeepOrder
@@ -194,7 +198,8 @@ func (l *line) arguments(s schema.Schema) []string {
 		}
 	}
 	var words []string
-	for _, field := range s.Fields() {
+	fields := s.Fields()
+	for _, field := range fields[:min(len(fields), maxFields)] {
 		if !operand.Carries(field.Name) {
 			continue
 		}
@@ -211,6 +216,9 @@ func (l *line) arguments(s schema.Schema) []string {
 		if name == field.Name && slices.ContainsFunc(l.args[1:], func(arg string) bool {
 			return strings.HasPrefix(arg, name+"=") || strings.HasPrefix(arg, name+":=") || strings.HasPrefix(arg, name+"[")
 		}) {
+			continue
+		}
+		if !strings.HasPrefix(name+"=", l.start) {
 			continue
 		}
 		about := field.Schema.Type()
@@ -297,8 +305,9 @@ func (l *line) named(names []string) []string {
 	return words
 }
 
-// maxWords is how many words are offered: shells show no more, and sort them slowly.
-const maxWords = 2000
+// maxWords is how many words are offered: shells show no more, and sort them slowly. maxWord is the
+// length of the longest.
+const maxWords, maxWord = 2000, 1000
 
 // carried returns the words that begin with start and that a shell can carry. What a server names
 // is text of a stranger: a word with a control character would be another word when it is typed,
@@ -307,7 +316,7 @@ func carried(words []string, start string) []string {
 	var out []string
 	for _, w := range words {
 		word, about, _ := strings.Cut(w, "\t")
-		if word == "" || !strings.HasPrefix(word, start) || word[0] == '-' || visible.Line(word) != word || strings.TrimSpace(word) != word {
+		if word == "" || len(word) > maxWord || !strings.HasPrefix(word, start) || word[0] == '-' || visible.Line(word) != word || strings.TrimSpace(word) != word {
 			continue
 		}
 		if about != "" {

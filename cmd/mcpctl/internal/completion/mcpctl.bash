@@ -39,6 +39,9 @@ _mcpctl() {
 	local -a words=() found=() shown=()
 	local kept open line word directive=0 longest=0 i
 	_mcpctl_words
+	while ((${#words[@]} > 1)) && [[ ${words[0]} != "$1" ]]; do # variables of this command
+		words=("${words[@]:1}")
+	done
 	while IFS= read -r line; do
 		[[ $line ]] && found+=("$line")
 	done < <(command "${words[0]/#\~/$HOME}" __complete "${words[@]:1}" 2>/dev/null)

@@ -65,7 +65,7 @@ type Dialer struct {
 	// none. It must not block.
 	Heard func(m *doc.Value)
 	// Listed gets each list that a server gave in full, by the name that ls takes; nil for none.
-	Listed func(t target.Target, list string, items []*doc.Value)
+	Listed func(ctx context.Context, t target.Target, list string, items []*doc.Value)
 	// end is when --max-time has passed.
 	end time.Time
 	// show tells what a run waits for, from With on.

@@ -67,7 +67,7 @@ func Walk(ctx context.Context, d *connect.Dialer, c *connect.Connection, l List,
 		cursor = result.Get("nextCursor")
 		if cursor.Kind() != doc.String {
 			if d.Listed != nil {
-				d.Listed(c.Target, l.Name, items)
+				d.Listed(ctx, c.Target, l.Name, items)
 			}
 			return items, nil
 		}
