@@ -14,7 +14,7 @@ import (
 
 // limit is how long a server may take to list what it offers. The rest of 250 ms is for the start of
 // the program, and for the files that it reads.
-const limit = 200 * time.Millisecond
+const limit = 150 * time.Millisecond
 
 // operands are the words that commands take after the server.
 var operands = map[string]func(*line) []string{

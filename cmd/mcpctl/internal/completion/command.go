@@ -39,7 +39,7 @@ What a server offers is known from its last list: mcpctl ls SERVER, or a call, w
 mainstay/completion in your cache folder. MCPCTL_COMPLETION_CACHE names another folder; off
 turns it off. A program is never started to complete a line, so one after -- is not known.
 A server that is typed as a URL, and was never listed, is asked for its list without your
-login or headers, for at most 200 ms.`,
+login or headers, for at most 150 ms.`,
 		Example: `  mcpctl completion bash
   mcpctl completion zsh
   mcpctl completion fish`,
