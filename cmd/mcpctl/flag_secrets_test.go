@@ -17,7 +17,7 @@ func TestLoginIsACommandOfAuth(t *testing.T) {
 		require.Equal(t, failure.KindUsage.ExitCode(), code)
 		require.Contains(t, stderr, "did you mean mcpctl auth "+word+"?")
 	}
-	_, help, _ := script(t, t.TempDir(), "", "ls", "--help")
+	_, help, _ := script(t, t.TempDir(), "", "--help")
 	require.NotContains(t, help, "--auth FILE")
 	require.Contains(t, help, "bearer:@FILE, env:VAR, profile:NAME, or program:@FILE")
 }

@@ -296,7 +296,7 @@ func TestFlagsStayInGroups(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ args, flags []string }{
 		{nil, []string{"--server ", "--header ", "--env ", "--timeout ", "--output "}},
-		{[]string{"call"}, []string{"--json ", "--dry-run ", "--save ", "--server ", "--output "}},
+		{[]string{"call"}, []string{"--json ", "--dry-run ", "--save ", "--retry "}},
 	} {
 		help := inProcess(t.Context(), false, append(tt.args, "--help")...).out
 		at := -1
