@@ -51,6 +51,7 @@ _mcpctl() {
 	unset "found[${#found[@]}-1]"
 	[[ $directive == *[!0-9]* ]] && return
 	for line in "${found[@]}"; do
+		[[ $line == *$'\t'* ]] || line+=$'\t'
 		word=${line%%$'\t'*}
 		word=${word:kept}
 		[[ $open ]] || printf -v word %q "$word"
@@ -60,9 +61,10 @@ _mcpctl() {
 		((${#word} > longest)) && longest=${#word}
 	done
 	# Only a list that is shown has room for what the words mean: bash inserts what it does not show.
-	if [[ $COMP_TYPE == 63 ]] && ((${#COMPREPLY[@]} > 1)); then
+	# A long list would take too long.
+	if [[ $COMP_TYPE == 63 ]] && ((${#COMPREPLY[@]} > 1 && ${#COMPREPLY[@]} <= 200)); then
 		for ((i = 0; i < ${#COMPREPLY[@]}; i++)); do
-			[[ ${shown[i]} == "${found[i]}" ]] && continue
+			[[ ${shown[i]} ]] || continue
 			printf -v line "%-${longest}s  %s" "${COMPREPLY[i]}" "${shown[i]}"
 			COMPREPLY[i]=${line:0:${COLUMNS:-80}-1}
 		done
