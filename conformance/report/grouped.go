@@ -56,9 +56,30 @@ var harms = []struct {
 	{harmMust, "*/own */none *-own"}, // requests that a guard must let through
 	{harmSecurity, "AUTH-02* AUTH-18* AUTH-21* X-SEC-* HTTP-05/* */unguessable */traversal */tampered */invented */swapped " +
 		"S0-STORE-13/* C-AUTH-* C-MRTR-06/* C-ELIC-05/fetch"},
-	{harmData, "X-ISO-* X-WIRE-04/* RPC-06/* X-WIRE-12/* RPC-01/text-* RPC-15/errors LOG-02/leak DISC-11/* OLD-01/own " +
+	{harmData, "X-ISO-* X-WIRE-04/* RPC-06/* UTIL-14/*disjoint UTIL-14/*ends X-WIRE-12/* RPC-01/text-* RPC-15/errors LOG-02/leak DISC-11/* OLD-01/own " +
 		"CHG-05/others TASK-03/same store_artifact ids"},
 	{harmClients, "LC-01/* LC-03/* DISC-01/* DISC-03/* RPC-01/version RPC-07/exclusive STDIO-01/*"},
+}
+
+// Checks that find the same fault in several forms: the title of a plain case says what is wrong,
+// that of an odd one leads to its oddness.
+const (
+	plainCases = "*/unknown HTTP-15/invalid HTTP-16/ended HTTP-04/accepted *-other"
+	oddCases   = "HTTP-15/delete */initialized-again */null-name *-base64-bad HTTP-05/* */traversal X-WIRE-04/case"
+	// generalChecks hold every message to its schema, beside the checks of single members.
+	generalChecks = "RPC-01/schema-*"
+)
+
+// matches reports whether patterns, which spaces separate, select the check of a result.
+func matches(patterns string, res *conformance.Result) bool {
+	return slices.ContainsFunc(strings.Fields(patterns), func(pattern string) bool {
+		return conformance.Match(pattern, res.ID, res.Scenario, res.Area)
+	})
+}
+
+// general reports whether only the schemas found the fault.
+func (f *finding) general() bool {
+	return !slices.ContainsFunc(f.results, func(res *conformance.Result) bool { return !matches(generalChecks, res) })
 }
 
 // harmOf returns the harm of a result by its check, its level and what happened.
@@ -72,8 +93,7 @@ func harmOf(res *conformance.Result, kind causeKind) harm {
 	case conformance.Must:
 	}
 	for _, h := range harms {
-		selects := func(pattern string) bool { return conformance.Match(pattern, res.ID, res.Scenario, res.Area) }
-		if !slices.ContainsFunc(strings.Fields(h.patterns), selects) {
+		if !matches(h.patterns, res) {
 			continue
 		}
 		// A server that exits gives no wrong answer.
@@ -95,7 +115,8 @@ func harmOf(res *conformance.Result, kind causeKind) harm {
 }
 
 // findings groups the results that are no passes by their cause, and orders the groups: what
-// fails the run first, by harm, then what fails the most checks.
+// fails the run first, by harm, what a check for just this found before what the schemas say,
+// then what fails the most checks.
 func findings(r *conformance.Report) []finding {
 	var all []*finding
 	byKey, byID := map[string]*finding{}, map[string]*finding{}
@@ -146,6 +167,8 @@ func findings(r *conformance.Report) []finding {
 			return a.rank < b.rank
 		case a.harm != b.harm:
 			return a.harm < b.harm
+		case a.general() != b.general():
+			return b.general()
 		}
 		return len(a.ids()) > len(b.ids())
 	})
@@ -235,8 +258,11 @@ func (f *finding) arrange(r *conformance.Report) {
 		}
 		const brief = 500 // bytes that are easy to read
 		w += min(len(res.Evidence)+sizeOf(requestOf(res))/brief, step/2-2)
-		if strings.HasSuffix(res.ID, "/unknown") { // the plain case beside odd ones
-			w--
+		switch {
+		case matches(plainCases, res):
+			w -= step / 2
+		case matches(oddCases, res):
+			w += step / 2
 		}
 		return w
 	}
@@ -310,7 +336,7 @@ func (f *finding) sureKind() bool {
 
 // title describes what is wrong, in a clause.
 func (f *finding) title() string {
-	if !f.sureKind() || f.rank == rankKnown {
+	if f.rank == rankKnown || !f.sureKind() && !f.general() {
 		return f.lead().Title
 	}
 	switch on := f.trigger(); f.kind {
@@ -343,6 +369,9 @@ func (f *finding) title() string {
 	case causeStale:
 		return fmt.Sprintf("%d checks pass that are listed as known failures", len(f.ids()))
 	case causeAnswer, causeOpen:
+		if lead := f.lead(); matches(generalChecks, lead) && lead.Actual != "" {
+			return visible(lead.Actual) // the method and the member, which the title does not name
+		}
 	}
 	return f.lead().Title
 }

@@ -265,3 +265,32 @@ func TestHarms(t *testing.T) {
 		}
 	}
 }
+
+// What only the schemas found comes after the check of just this, and names the member itself.
+func TestFindings_GeneralChecksComeLast(t *testing.T) {
+	t.Parallel()
+	schema := broke("RPC-01/schema-result", "", textOfAll, "prompts/get: messages[].role is system, not one of assistant, user (GetPromptResult)")
+	again := broke("RPC-01/schema-result", "", textOfAll, "tools/call: content is null, not array (CallToolResult)")
+	role := broke("PRM-01/role", request1("prompts/get", `{"name":"greet"}`), "user or assistant", "system")
+	r := conformance.Report{Results: []conformance.Result{schema, again, role}}
+	all := findings(&r)
+	require.Equal(t, "title of PRM-01/role", all[0].title())
+	require.Contains(t, all[len(all)-1].title(), " is ", "a title names the member")
+}
+
+// Of several forms of a fault the plain one leads, not the odd one with the same evidence.
+func TestFindings_PlainCasesLead(t *testing.T) {
+	t.Parallel()
+	for _, ids := range [][2]string{
+		{"HTTP-15/delete", "HTTP-15/invalid"},
+		{"TALK-SILENCE/initialized-again", "TALK-SILENCE/unknown"},
+	} {
+		r := conformance.Report{Results: []conformance.Result{
+			broke(ids[0], request1("tools/list", "{}"), "an error", "a result"),
+			broke(ids[1], request1("tools/list", "{}"), "an error", "a result"),
+		}}
+		all := findings(&r)
+		require.Len(t, all, 1)
+		require.Equal(t, "title of "+ids[1], all[0].title())
+	}
+}

@@ -123,17 +123,9 @@ func (w *wireSchemas) fault(name string, data []byte) string {
 		return "" // judged elsewhere
 	}
 	if err := schema.Validate(value); err != nil {
-		return "no " + name + ": " + rawjson.Clip(innermost(err.Error()), 200)
+		return rawjson.Clip(faultOf(err.Error()), 200) + " (" + name + ")"
 	}
 	return ""
-}
-
-// innermost returns the last error of a chain, which is the fault itself.
-func innermost(text string) string {
-	if i := strings.LastIndex(text, "validating "); i > 0 {
-		return text[i:]
-	}
-	return text
 }
 
 func (w *wireSchemas) compile(name string) (*jsonschema.Resolved, error) {
@@ -185,7 +177,7 @@ func (o *Observer) fits(s *wire.Session, in wire.Inbound) {
 	case !in.IsResponse():
 		if v != "" {
 			reason := sentFault(v, in.Method(), in.Data)
-			o.See(SeenSentSchema, reason == "", in, "%s", reason)
+			o.See(SeenSentSchema, reason == "", in, "%s: %s", in.Method(), reason)
 		}
 	case hasResult:
 		method := s.Methods[in.ID()]
@@ -194,7 +186,7 @@ func (o *Observer) fits(s *wire.Session, in wire.Inbound) {
 		}
 		if method != "" && v.Known() {
 			reason := resultFault(v, method, result)
-			o.See(SeenResultSchema, reason == "", in, "%s", reason)
+			o.See(SeenResultSchema, reason == "", in, "%s: %s", method, reason)
 		}
 	}
 }

@@ -53,12 +53,12 @@ func TestResultFault(t *testing.T) {
 		want                 string
 	}{
 		{"a ping", mcp.MethodPing, `{}`, mcp.LatestSession, ""},
-		{"a role", mcp.MethodPromptsGet, `{"messages":[{"role":"system","content":{"type":"text","text":"x"}}]}`, mcp.LatestSession, "no GetPromptResult"},
+		{"a role", mcp.MethodPromptsGet, `{"messages":[{"role":"system","content":{"type":"text","text":"x"}}]}`, mcp.LatestSession, "(GetPromptResult)"},
 		{"a good prompt", mcp.MethodPromptsGet, `{"messages":[{"role":"user","content":{"type":"text","text":"x"}}]}`, mcp.LatestSession, ""},
-		{"audio before there was any", mcp.MethodToolsCall, `{"content":[{"type":"audio","data":"","mimeType":"audio/wav"}]}`, mcp.Version2024_11_05, "no CallToolResult"},
-		{"no hints for caches", mcp.MethodToolsList, `{"tools":[],"resultType":"complete"}`, mcp.Latest, "no ListToolsResult"},
+		{"audio before there was any", mcp.MethodToolsCall, `{"content":[{"type":"audio","data":"","mimeType":"audio/wav"}]}`, mcp.Version2024_11_05, "(CallToolResult)"},
+		{"no hints for caches", mcp.MethodToolsList, `{"tools":[],"resultType":"complete"}`, mcp.Latest, "(ListToolsResult)"},
 		{"input required", mcp.MethodToolsCall, `{"resultType":"input_required","requestState":"s"}`, mcp.Latest, ""},
-		{"state of another type", mcp.MethodToolsCall, `{"resultType":"input_required","requestState":{}}`, mcp.Latest, "no InputRequiredResult"},
+		{"state of another type", mcp.MethodToolsCall, `{"resultType":"input_required","requestState":{}}`, mcp.Latest, "(InputRequiredResult)"},
 		{"a method nobody knows", "x/y", `[]`, mcp.Latest, ""},
 	}
 	for _, tt := range tests {
