@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // Results have one cause if the same thing happened: the server exits at the same place, or
@@ -103,6 +104,9 @@ func causeOf(res *conformance.Result) cause {
 	}
 	switch {
 	case strings.Contains(said, textNoAnswer) && expectation(res.Expected) != noAnswer:
+		if alive(res, req) {
+			req, c.method = request{}, ""
+		}
 		c.kind, c.key = causeSilence, "silence "+req.subject()
 		if req.Method == "" {
 			c.key += res.Scenario
@@ -173,6 +177,18 @@ func requestOf(res *conformance.Result) request {
 		later = out
 	}
 	return later
+}
+
+// alive reports whether the request is a ping that the server answered: it shows that the server
+// lives, and is not what got no answer.
+func alive(res *conformance.Result, req request) bool {
+	if req.Method != mcp.MethodPing {
+		return false
+	}
+	var sent, got struct{ ID, Result json.RawMessage }
+	last := &res.Evidence[len(res.Evidence)-1]
+	return last.Dir == conformance.FromServer && json.Unmarshal(req.frame.Data, &sent) == nil &&
+		json.Unmarshal(last.Data, &got) == nil && got.Result != nil && string(got.ID) == string(sent.ID)
 }
 
 // otherID describes an answer whose id has the value of a request's id in another type, if

@@ -294,3 +294,14 @@ func TestFindings_PlainCasesLead(t *testing.T) {
 		require.Equal(t, "title of "+ids[1], all[0].title())
 	}
 }
+
+// A ping that is answered shows that the server lives: another request got no answer.
+func TestFindings_PingShowsLife(t *testing.T) {
+	t.Parallel()
+	ping := request1("ping", "{}")
+	hangs := broke("CALL-01/in-time", ping, "an answer", "cancel_booking: no answer in 10s", answered(0, "", `{"jsonrpc":"2.0","id":"c-1","result":{}}`))
+	silent := broke("RPC-12/null", ping, "an answer", "no answer in 10s")
+	all := findings(&conformance.Report{Results: []conformance.Result{hangs, silent}})
+	require.Len(t, all, 2)
+	require.ElementsMatch(t, []string{"title of CALL-01/in-time", "the server does not answer ping"}, []string{all[0].title(), all[1].title()})
+}
