@@ -61,7 +61,7 @@ var harms = []struct {
 	{harmClients, "LC-01/* LC-03/* DISC-01/* DISC-03/* RPC-01/version RPC-07/exclusive STDIO-01/*"},
 }
 
-// Checks that find the same fault in several forms: the title of a plain case says what is wrong,
+// Checks that find the same fault in several forms: the title of a plain case names the fault,
 // that of an odd one leads to its oddness.
 const (
 	plainCases = "*/unknown HTTP-15/invalid HTTP-16/ended HTTP-04/accepted *-other"

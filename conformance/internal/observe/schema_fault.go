@@ -13,7 +13,7 @@ func faultOf(text string) string {
 	if branches == "" {
 		return join(where, what)
 	}
-	// None of several schemas fits. The one that is meant says what is wrong; the others say
+	// None of several schemas fits. The one that is meant names the fault; the others say
 	// that the message has another type than theirs.
 	var missing []string
 	meant := ""
@@ -77,7 +77,9 @@ func faultIn(line string) (where, what string) {
 		{wrongType, func(m []string) string { return "is " + m[1] + ", not " + strings.ReplaceAll(m[2], ", ", " or ") }},
 		{wrongEnum, func(m []string) string { return "is " + m[1] + ", not one of " + strings.ReplaceAll(m[2], " ", ", ") }},
 		{wrongWord, func(m []string) string { return "is " + m[1] + ", not " + m[2] }},
-		{lacks, func(m []string) string { return "has no " + strings.ReplaceAll(strings.ReplaceAll(m[1], `" "`, ", "), `"`, "") }},
+		{lacks, func(m []string) string {
+			return "has no " + strings.ReplaceAll(strings.ReplaceAll(m[1], `" "`, ", "), `"`, "")
+		}},
 	} {
 		if m := form.is.FindStringSubmatch(what); m != nil {
 			return where, form.said(m)
