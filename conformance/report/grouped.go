@@ -65,7 +65,7 @@ var harms = []struct {
 // that of an odd one leads to its oddness.
 const (
 	plainCases = "*/unknown HTTP-15/invalid HTTP-16/ended HTTP-04/accepted *-other"
-	oddCases   = "HTTP-15/delete */initialized-again */null-name *-base64-bad HTTP-05/* */traversal X-WIRE-04/case"
+	oddCases   = "HTTP-03/one HTTP-15/delete */initialized-again */null-name *-base64-bad HTTP-05/* */traversal X-WIRE-04/case"
 	// generalChecks hold every message to its schema, beside the checks of single members.
 	generalChecks = "RPC-01/schema-*"
 )
@@ -81,6 +81,10 @@ func matches(patterns string, res *conformance.Result) bool {
 func (f *finding) general() bool {
 	return !slices.ContainsFunc(f.results, func(res *conformance.Result) bool { return !matches(generalChecks, res) })
 }
+
+// aside reports whether the finding shows a fault from the side, so that another one of the same
+// harm names it better.
+func (f *finding) aside() bool { return f.general() || matches(oddCases, f.lead()) }
 
 // harmOf returns the harm of a result by its check, its level and what happened.
 func harmOf(res *conformance.Result, kind causeKind) harm {
@@ -167,8 +171,8 @@ func findings(r *conformance.Report) []finding {
 			return a.rank < b.rank
 		case a.harm != b.harm:
 			return a.harm < b.harm
-		case a.general() != b.general():
-			return b.general()
+		case a.aside() != b.aside():
+			return b.aside()
 		}
 		return len(a.ids()) > len(b.ids())
 	})
