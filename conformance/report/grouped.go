@@ -66,8 +66,8 @@ var harms = []struct {
 const (
 	plainCases = "*/unknown HTTP-15/invalid HTTP-16/ended HTTP-04/accepted *-other"
 	oddCases   = "HTTP-03/one HTTP-15/delete */initialized-again */null-name *-base64-bad HTTP-05/* */traversal X-WIRE-04/case"
-	// generalChecks hold every message to its schema, beside the checks of single members.
-	generalChecks = "RPC-01/schema-*"
+	// generalChecks hold whole messages to their schema, beside the checks of single members.
+	generalChecks = "RPC-01/schema-* RES-07/members"
 )
 
 // matches reports whether patterns, which spaces separate, select the check of a result.

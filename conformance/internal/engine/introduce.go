@@ -234,7 +234,7 @@ func refusal(a wire.Answer, err error) int {
 // tryStateless asks with server/discover which revisions the server supports. The answer
 // has them in supportedVersions. unnamed reports that the server speaks a stateless revision
 // and does not say which: the member is no list, or the server does not know the method, yet
-// answers another request as only a stateless revision does. Every other answer means that
+// refuses an unknown revision as only a stateless one does. Every other answer means that
 // it has no stateless revision. answered reports a response.
 func (r *runner) tryStateless(ctx context.Context) (versions []string, unnamed, answered bool) {
 	l := newRevisionRun(r, mcp.Latest)
@@ -247,11 +247,10 @@ func (r *runner) tryStateless(ctx context.Context) (versions []string, unnamed, 
 	if err != nil {
 		return nil, false, false
 	}
-	if a.HasCode(nil, wire.CodeMethodNotFound) {
-		a, err = s.Request(ctx, mcp.MethodToolsList, nil)
-		list, _ := rawjson.Object(a.Result)
-		_, there := list["resultType"] // no session revision has it
-		return nil, err == nil && there, true
+	if a.HasCode(nil, wire.CodeMethodNotFound) && !r.Opts.Gentle {
+		// A server of the session era serves or refuses this, and not because of the revision.
+		a, err = s.Request(ctx, mcp.MethodToolsList, map[string]any{"_meta": map[string]any{mcp.MetaProtocolVersion: "1900-01-01"}})
+		return nil, a.HasCode(err, mcp.CodeUnsupportedProtocolVersion, mcp.CodeHeaderMismatch), true
 	}
 	if a.Err != nil {
 		return nil, false, true

@@ -125,12 +125,13 @@ func TestRun_NoDiscover(t *testing.T) {
 	const check = "DISC-01/answered"
 	for stateless, want := range map[bool]conformance.Status{true: conformance.Fail, false: conformance.Skip} {
 		forgetful := rewritten{options: onlyFixtures, after: func(m fakeMessage, r reply) []any {
-			if result, ok := r["result"].(reply); ok && !stateless {
-				delete(result, "resultType")
-			}
-			if m.method == mcp.MethodDiscover {
+			switch {
+			case m.method == mcp.MethodDiscover:
 				delete(r, "result")
 				r["error"] = reply{"code": -32601, "message": "Method not found"}
+			case m.method == mcp.MethodToolsList && !stateless && r["error"] != nil:
+				delete(r, "error")
+				r["result"] = reply{"tools": []any{}, "resultType": "complete"}
 			}
 			return []any{r}
 		}}
