@@ -109,8 +109,9 @@ func (l *line) list(name string) []item {
 	return items
 }
 
-// ask fetches a list that is not kept from a URL, and reports whether it came in time. It sends nothing that belongs to the user, neither
-// tokens nor headers nor variables, and asks no server of a project that is not trusted.
+// ask fetches a list that is not kept from a URL, and reports whether it came in time. It sends
+// nothing that belongs to the user, neither tokens nor headers nor variables, and asks no server of
+// a project that is not trusted.
 func (l *line) ask(name string) bool {
 	f, e := l.dial.Flags, l.server.Entry
 	if l.server.URL == "" || len(f.Headers) > 0 || f.Auth != "auto" {
