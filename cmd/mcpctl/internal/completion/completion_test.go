@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/answer"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
@@ -109,6 +110,33 @@ func TestKept(t *testing.T) {
 	}
 	_, found = k.load(t.Context(), ofFile, "tools")
 	require.False(t, found)
+}
+
+// TestHidden: a run that a server hides tools from, since it cannot answer what they ask, does not
+// make those unknown that a list showed; what it saw is kept as it is now.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	d := dialer(t, filepath.Join(t.TempDir(), "kept"))
+	at := target.Target{URL: "http://127.0.0.1/mcp"}
+	tool := func(name, about string) *doc.Value {
+		v, err := doc.Parse(fmt.Appendf(nil, `{"name":%q,"description":%q}`, name, about))
+		require.NoError(t, err)
+		return v
+	}
+	kept := func() (out []string) {
+		items, _ := open(d).load(t.Context(), at, "tools")
+		for _, i := range items {
+			out = append(out, i.id+": "+i.about)
+		}
+		return out
+	}
+	d.Listed(t.Context(), at, "tools", []*doc.Value{tool("add", "Adds"), tool("ask", "Asks you")})
+	d.Replies = &answer.Answers{}
+	d.Listed(t.Context(), at, "tools", []*doc.Value{tool("add", "Adds numbers")})
+	require.Equal(t, []string{"add: Adds numbers", "ask: Asks you"}, kept())
+	d.Replies = nil
+	d.Listed(t.Context(), at, "tools", []*doc.Value{tool("add", "Adds numbers")})
+	require.Equal(t, []string{"add: Adds numbers"}, kept())
 }
 
 // TestManyTools: a thousand tools are all offered, of more than a shell shows the first.

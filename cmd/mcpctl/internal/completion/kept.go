@@ -32,13 +32,37 @@ const (
 	maxLists = 512
 )
 
-// Keep makes a run keep the lists that servers give it.
+// Keep makes a run keep the lists that servers give it. A server hides tools from a run that
+// cannot answer what they ask: such a list does not take the place of a fuller one.
 func Keep(d *connect.Dialer) {
 	d.Listed = func(ctx context.Context, t target.Target, list string, items []*doc.Value) {
-		if k := open(d); k != nil {
-			k.save(ctx, t, list, items)
+		k := open(d)
+		if k == nil {
+			return
+		}
+		if d.Replies != nil {
+			items = k.joined(ctx, t, list, items)
+		}
+		k.save(ctx, t, list, items)
+	}
+}
+
+// joined returns the items and those that were kept and are not among them.
+func (k *kept) joined(ctx context.Context, t target.Target, list string, items []*doc.Value) []*doc.Value {
+	old, _ := k.load(ctx, t, list)
+	all, shown := slices.Clone(items), map[string]bool{}
+	for _, v := range items {
+		shown[v.Get(listed(list).ID).Str()] = true
+	}
+	for _, item := range old {
+		if shown[item.id] {
+			continue
+		}
+		if v := item.whole(); v != nil {
+			all = append(all, v)
 		}
 	}
+	return all
 }
 
 // kept are the lists of servers on disk.
