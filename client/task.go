@@ -18,8 +18,12 @@ import (
 // declaring the extension io.modelcontextprotocol/tasks on every request.
 // [Client.CallTool] follows such a task to its end. The default is off: a
 // server could make a task of a call that it would otherwise answer at once.
-// Revision 2025-11-25 needs no option, because there the client asks for a
-// task.
+// Revision 2025-11-25 needs no option for that, because there the client asks for
+// a task. What the option allows there is the other direction: a server may run
+// what it asks a handler ([OnSampling], [OnElicitForm], [OnElicitURL]) as a task of
+// the client. It gets the id of a task at once, and asks for the answer with it. The
+// client holds up to 100 of them, each for an hour, or for as long as the server wants
+// if that is less, but at least a minute. The end of a session ends its tasks.
 func WithTasks() Option {
 	return optionFunc(func(c *config) { c.offer.Tasks = true })
 }

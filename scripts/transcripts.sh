@@ -37,7 +37,7 @@ plain() {
 		sed -E -e "s#$work/here#HERE#g" -e "s#$work#WORK#g" -e "s#$server#SERVER#g" \
 			-e 's/[0-9]{1,2}:[0-9]{2}:[0-9]{2}( [AP]M)?/TIME/g' -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]*Z/TIME/g' \
 			-e 's/[0-9]+(\.[0-9]+)? ?ms/N ms/g' -e 's/5[0-9] B/N B/' -e 's/"(minMs|medianMs|maxMs|connectMs|p[0-9]+Ms)": [0-9.]+/"\1": N/' \
-			-e 's/"progressToken":[^,}]*/"progressToken":N/' -e 's/"elicitationId": ?"[^"]*"/"elicitationId":"ID"/g' \
+			-e 's/(connected in\t)[0-9.]+s/\1N ms/' -e '/^starting .* · [0-9]+ s$/d' -e '/^Poll [0-9]+: (working|completed)$/d' -e 's/"progressToken":[^,}]*/"progressToken":N/' -e 's/"elicitationId": ?"[^"]*"/"elicitationId":"ID"/g' \
 			-e 's/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/ID/g' \
 			-e 's/^(debug|info|notice|warning|error|critical|alert|emergency) [^:]*: .*level[- ]message.*/LEVEL: a message/'
 }

@@ -43,6 +43,7 @@ type Dispatcher struct {
 	respond  Respond
 	gate     *gate
 	open     openRequests
+	held     taskTable
 	visits   visits
 	roots    atomic.Pointer[[]mcp.Root]
 	replying atomic.Int32 // responses being sent

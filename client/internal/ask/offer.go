@@ -21,7 +21,8 @@ type Offer struct {
 	// Declared is declared in every revision, in place of the members that the handlers imply;
 	// nil adds nothing.
 	Declared *mcp.ClientCapabilities
-	// Tasks declares the extension for tasks, in the stateless era.
+	// Tasks declares the extension for tasks, in the stateless era. In 2025-11-25 it lets the
+	// server run its questions as tasks.
 	Tasks bool
 	// Roots is the initial list of roots; nil offers none.
 	Roots []mcp.Root
@@ -96,6 +97,8 @@ func (o *Offer) isTaken(method string) bool {
 		return o.Form != nil || o.URL != nil
 	case mcp.MethodRootsList:
 		return o.Roots != nil
+	case mcp.MethodTasksGet, mcp.MethodTasksResult, mcp.MethodTasksCancel, mcp.MethodTasksList:
+		return o.tasks(mcp.Version2025_11_25) != nil
 	}
 	return false
 }
@@ -182,6 +185,7 @@ func (o *Offer) Capabilities(v mcp.Version) mcp.ClientCapabilities {
 	if stateless && o.Tasks {
 		caps.Extensions = map[string]json.RawMessage{mcp.ExtensionTasks: json.RawMessage(`{}`)}
 	}
+	caps.Tasks = o.tasks(v)
 	if o.Declared != nil {
 		overlay(&caps, o.Declared)
 	}

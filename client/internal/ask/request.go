@@ -73,6 +73,7 @@ func (d *Dispatcher) LinkEnded() {
 		r.cancel(errLinkEnded)
 	}
 	d.open.byID = nil
+	d.dropTasks(errLinkEnded)
 }
 
 // Cancelled cancels the handler of a request that the server withdrew.
@@ -151,7 +152,7 @@ func (d *Dispatcher) answerAndRespond(ctx context.Context, cancel context.Cancel
 		case <-ctx.Done():
 		}
 	})
-	result, no := d.Answer(bounded, Occasion{Agreed: from.Agreed}, req.Method, req.Params)
+	result, no := d.answerRequest(bounded, from, req)
 	close(answered)
 	if !watched || ctx.Err() != nil {
 		return // withdrawn, or the link has ended
@@ -202,6 +203,14 @@ func related(params, result json.RawMessage) json.RawMessage {
 	})
 	if err != nil || task == nil {
 		return result
+	}
+	return relate(task, result)
+}
+
+// relate puts the related task into a result. It leaves a result that it cannot read.
+func relate(task, result json.RawMessage) json.RawMessage {
+	if result == nil {
+		return nil
 	}
 	open, own, err := doc.Cut(bytes.Clone(result), "_meta")
 	if err != nil {
