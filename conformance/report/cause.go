@@ -25,9 +25,11 @@ const (
 	causeSilence                  // no answer came
 	causeNoise                    // text on standard output that is no message
 	causeRefused                  // an HTTP answer without a message
+	causeBody                     // an HTTP answer of type JSON whose body is not JSON
 	causeID                       // an answer whose id has another type than that of its request
 	causeStale                    // an entry of a file that must go
 	causeAnswer                   // any other answer
+	causeError                    // one error, with a code of the server's own, for what is different
 	causeOpen                     // a check that could not be decided
 )
 
@@ -91,6 +93,10 @@ func causeOf(res *conformance.Result) cause {
 		c.kind, c.key, c.about = causeNoise, "noise", noiseLine(res)
 		return c
 	}
+	if begins := notJSON(res); begins != "" {
+		c.kind, c.key, c.about = causeBody, "body", begins
+		return c
+	}
 	if answer, what := refusal(res, req); answer != "" {
 		c.kind, c.key, c.about = causeRefused, "refused "+answer+" "+what, answer
 		if what == "" || req.Method == "" { // the text alone does not tell two defects apart
@@ -113,6 +119,9 @@ func causeOf(res *conformance.Result) cause {
 		}
 	case res.Status == conformance.Inconclusive:
 		c.kind, c.key = causeOpen, "open "+shape(said)
+	case ownError(res.Actual) != "":
+		c.kind, c.about = causeError, ownError(res.Actual)
+		c.key = fmt.Sprintf("own error %s | advice %v", c.about, res.Level == conformance.Advice)
 	default:
 		c.kind, c.key = causeAnswer, answerKey(res, req)
 	}
@@ -349,6 +358,40 @@ func refusal(res *conformance.Result, req request) (answer, what string) {
 		body = strings.ReplaceAll(body, name, " ")
 	}
 	return strconv.Itoa(last.HTTP.Status) + " " + media, shape(body)
+}
+
+// notJSON returns the first line of the last answer over HTTP, if its type is JSON and its body is
+// not.
+func notJSON(res *conformance.Result) string {
+	for i := len(res.Evidence) - 1; i >= 0; i-- {
+		f := &res.Evidence[i]
+		if f.Dir != conformance.FromServer || f.HTTP == nil || f.HTTP.Status == 0 {
+			continue
+		}
+		media, _, _ := mime.ParseMediaType(f.HTTP.ContentType) // "" is not JSON either
+		if media != "application/json" || f.Note == "" || len(f.Data) == 0 || f.Size > len(f.Data) || json.Valid(f.Data) {
+			return ""
+		}
+		line, _, _ := strings.Cut(strings.TrimSpace(string(f.Data)), "\n")
+		return line
+	}
+	return ""
+}
+
+// ownErrorText is an error of a text about what came, with its code and message.
+var ownErrorText = regexp.MustCompile(`\berror (-?\d+) ("(?:[^"\\]|\\.)*")`)
+
+// ownError returns the error that came, if its code is none of those that JSON-RPC reserves.
+func ownError(actual string) string {
+	m := ownErrorText.FindStringSubmatch(actual)
+	if m == nil {
+		return ""
+	}
+	const first, last = -32768, -32000 // https://www.jsonrpc.org/specification#error_object
+	if code, err := strconv.Atoi(m[1]); err != nil || code >= first && code <= last {
+		return ""
+	}
+	return "error " + m[1] + " " + clip(m[2], shapeLimit)
 }
 
 // isMessage reports whether data is a JSON-RPC message.

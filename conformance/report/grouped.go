@@ -64,8 +64,8 @@ var harms = []struct {
 // Checks that find the same fault in several forms: the title of a plain case names the fault,
 // that of an odd one leads to its oddness.
 const (
-	plainCases = "*/unknown HTTP-15/invalid HTTP-16/ended HTTP-04/accepted *-other"
-	oddCases   = "HTTP-03/one HTTP-15/delete */initialized-again */null-name *-base64-bad */traversal X-WIRE-04/case"
+	plainCases = "*/unknown HTTP-15/invalid HTTP-16/ended HTTP-04/accepted HTTP-19/get HTTP-31/*-other HDR-11/*-other"
+	oddCases   = "HTTP-03/one HTTP-03/media-type HTTP-15/garbage HTTP-15/other HTTP-15/delete HTTP-15/get CALL-03/after */initialized-again */null-name *base64-* */traversal X-WIRE-04/case */unique"
 	// generalChecks hold whole messages to their schema, beside the checks of single members.
 	generalChecks = "RPC-01/schema-* RES-07/members"
 )
@@ -101,7 +101,7 @@ func harmOf(res *conformance.Result, kind causeKind) harm {
 			continue
 		}
 		// A server that exits gives no wrong answer.
-		if h.harm == harmData && (kind == causeExit || kind == causeSilence || kind == causeRefused) {
+		if h.harm == harmData && (kind == causeExit || kind == causeSilence || kind == causeRefused || kind == causeBody) {
 			continue
 		}
 		if must == harmShould && h.harm > harmData {
@@ -112,7 +112,7 @@ func harmOf(res *conformance.Result, kind causeKind) harm {
 	if must == harmMust && kind == causeID {
 		return harmData
 	}
-	if must == harmMust && (kind == causeExit || kind == causeSilence || kind == causeNoise) {
+	if must == harmMust && (kind == causeExit || kind == causeSilence || kind == causeNoise || kind == causeBody) {
 		return harmClients
 	}
 	return must
@@ -263,10 +263,10 @@ func (f *finding) arrange(r *conformance.Report) {
 		const brief = 500 // bytes that are easy to read
 		w += min(len(res.Evidence)+sizeOf(requestOf(res))/brief, step/2-2)
 		switch {
-		case matches(plainCases, res):
-			w -= step / 2
 		case matches(oddCases, res):
 			w += step / 2
+		case matches(plainCases, res):
+			w -= step / 2
 		}
 		return w
 	}
@@ -335,7 +335,7 @@ func (f *finding) versions() []mcp.Version {
 
 // sureKind reports whether the cause describes the finding better than the title of a check.
 func (f *finding) sureKind() bool {
-	return f.kind < causeAnswer && (f.kind != causeStale || len(f.ids()) > 1)
+	return f.kind < causeAnswer && (f.kind != causeStale || len(f.ids()) > 1) || f.kind == causeError && len(f.ids()) > 1
 }
 
 // title describes what is wrong, in a clause.
@@ -370,6 +370,10 @@ func (f *finding) title() string {
 			return f.lead().Title
 		}
 		return visible(f.method) + " is answered with " + f.about + ", not a JSON-RPC message"
+	case causeBody:
+		return "an answer of type application/json is not JSON" + follows(f.about)
+	case causeError:
+		return "different requests are answered with the same error: " + visible(f.about)
 	case causeStale:
 		return fmt.Sprintf("%d checks pass that are listed as known failures", len(f.ids()))
 	case causeAnswer, causeOpen:
@@ -439,7 +443,7 @@ func (f *finding) got() string {
 		}
 	case causeStale:
 		return message(res)
-	case causeID, causeSilence, causeAnswer, causeOpen:
+	case causeID, causeSilence, causeBody, causeError, causeAnswer, causeOpen:
 	}
 	if res.Status == conformance.Skip {
 		return message(res)

@@ -160,6 +160,26 @@ func TestFindings_Causes(t *testing.T) {
 			},
 			[]string{"X-WIRE-04/zero +2: an integer id comes back as a string", "X-WIRE-04/string: a string id comes back as an integer", "X-WIRE-04/other: title of X-WIRE-04/other"},
 		},
+		"a body that is not what its type says": {
+			[]conformance.Result{
+				broke("LC-01/answered", request1("initialize", "{}"), "a result", "no answer: HTTP 200 application/json", unreadable("event: message\ndata: {}")),
+				lost(broke("X-SEC-02/foreign", request1("initialize", "{}"), "", "no handshake", unreadable("event: message\ndata: {}"))),
+				broke("HTTP-03/one", "", textOfAll, "a body is no message", unreadable("event: message\ndata: {}")),
+			},
+			[]string{"LC-01/answered +2: an answer of type application/json is not JSON: event: message"},
+		},
+		"one error for everything": {
+			[]conformance.Result{
+				broke("A-01/x", request1("resources/read", "{}"), "error -32002", `error 0 "something went wrong"`),
+				broke("A-02/x", request1("resources/subscribe", "{}"), "a result", `a://b: error 0 "something went wrong"`),
+				advised(broke("A-03/x", request1("resources/list", "{}"), "error -32602", `error 0 "something went wrong"`)),
+				broke("A-04/x", request1("tools/call", "{}"), "error -32602", `error 7 "no"`),
+			},
+			[]string{
+				`A-01/x +1: different requests are answered with the same error: error 0 "something went wrong"`,
+				"A-04/x: title of A-04/x", "A-03/x: title of A-03/x",
+			},
+		},
 		"answers to notifications": {
 			[]conformance.Result{broke("A-01/x", `{"method":"notifications/x"}`, "no answer", `{"id":null,"error":{}}`), broke("A-02/x", `{"method":"notifications/y"}`, "no answer", `{"id":null}`)},
 			[]string{"A-01/x +1: title of A-01/x"},
@@ -192,6 +212,13 @@ func TestFindings_Causes(t *testing.T) {
 		}
 		require.Equal(t, c.want, got, name)
 	}
+}
+
+// unreadable is an answer of type JSON with another body.
+func unreadable(body string) conformance.Frame {
+	f := answered(200, "application/json", body)
+	f.Note = "invalid character"
+	return f
 }
 
 // TestFindings_Revisions: a check is one finding in all revisions, and a known failure
@@ -284,11 +311,14 @@ func TestFindings_PlainCasesLead(t *testing.T) {
 	for _, ids := range [][2]string{
 		{"HTTP-15/delete", "HTTP-15/invalid"},
 		{"TALK-SILENCE/initialized-again", "TALK-SILENCE/unknown"},
+		{"CALL-03/after", "CALL-03/token"},
+		{"HDR-05/tool-base64-other", "HTTP-31/tool-other"},
 	} {
 		r := conformance.Report{Results: []conformance.Result{
 			broke(ids[0], request1("tools/list", "{}"), "an error", "a result"),
 			broke(ids[1], request1("tools/list", "{}"), "an error", "a result"),
 		}}
+		r.Results[0].Scenario, r.Results[1].Scenario = "ONE", "ONE"
 		all := findings(&r)
 		require.Len(t, all, 1)
 		require.Equal(t, "title of "+ids[1], all[0].title())

@@ -39,7 +39,7 @@ func runChanges(t *engine.Trial) {
 	for _, uri := range uris {
 		w.subscribe(uri)
 	}
-	for _, c := range w.calls() {
+	for _, c := range mayChange(t) {
 		if over() || len(w.contents) == 0 {
 			break
 		}
@@ -101,12 +101,12 @@ func (w *watched) read(uri string) string {
 	return string(rawjson.Encode(contents))
 }
 
-// calls are one call of each tool that may change something.
-func (w *watched) calls() []call {
+// mayChange returns one call of each tool that may change something.
+func mayChange(t *engine.Trial) []call {
 	var out []call
-	for _, tool := range swift(w.t, tools(w.t)) {
-		arguments := w.t.Rev.ArgumentsOf(tool)
-		if len(arguments) > 0 && (!tool.Annotations.ReadOnlyHint || len(w.t.Rev.Opts.Calls.Tools[tool.Name].Changes) > 0) {
+	for _, tool := range swift(t, tools(t)) {
+		arguments := t.Rev.ArgumentsOf(tool)
+		if len(arguments) > 0 && (!tool.Annotations.ReadOnlyHint || len(t.Rev.Opts.Calls.Tools[tool.Name].Changes) > 0) {
 			out = append(out, call{tool: tool, args: arguments[0]})
 		}
 	}
@@ -142,22 +142,25 @@ func (w *watched) call(c call) {
 	}
 }
 
-// news waits for the notification of a change, unless it has come since the call, and reports
-// whether it came.
-func (w *watched) news(uri string, had int) (came bool) {
-	fits := func(in wire.Inbound) bool {
+// news reports whether the notification of a changed resource has come since the call, or comes.
+func (w *watched) news(uri string, had int) bool {
+	return newsSince(w.t, w.s, had, func(in wire.Inbound) bool {
 		return in.Method() == mcp.MethodResourcesUpdated && strings.HasPrefix(rawjson.Text(wire.Param(in, "uri")), uri)
+	})
+}
+
+// newsSince waits for a notification, unless it is among the messages after the first had ones, and
+// reports whether it came.
+func newsSince(t *engine.Trial, s *wire.Session, had int, fits func(wire.Inbound) bool) bool {
+	if slices.ContainsFunc(s.Unsolicited[min(had, len(s.Unsolicited)):], fits) {
+		return true
 	}
-	came = slices.ContainsFunc(w.s.Unsolicited[min(had, len(w.s.Unsolicited)):], fits)
-	if !came {
-		wait := w.s.Timeout
-		w.s.Timeout = min(wait, wire.NewsWait)
-		_, err := w.s.Next(w.t.Ctx, func(in wire.Inbound) bool { return !in.IsResponse() && in.Members != nil && fits(in) })
-		w.s.Timeout = wait
-		came = err == nil
-		if errors.Is(err, wire.ErrLate) {
-			w.s.Doubt = nil
-		}
+	wait := s.Timeout
+	s.Timeout = min(wait, wire.NewsWait)
+	_, err := s.Next(t.Ctx, func(in wire.Inbound) bool { return !in.IsResponse() && in.Members != nil && fits(in) })
+	s.Timeout = wait
+	if errors.Is(err, wire.ErrLate) {
+		s.Doubt = nil
 	}
-	return came
+	return err == nil
 }

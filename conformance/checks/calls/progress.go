@@ -15,6 +15,7 @@ import (
 // of the calls before it.
 func (v verdicts) progress(t *engine.Trial, s *wire.Session, c call, had int, token any, ended []string) int {
 	came, last := 0, -1.0
+	var old json.RawMessage // the token of a call that was answered before
 	want := "nothing"
 	if token != nil {
 		want = string(rawjson.Encode(token))
@@ -25,8 +26,10 @@ func (v verdicts) progress(t *engine.Trial, s *wire.Session, c call, had int, to
 		}
 		params, _ := rawjson.Object(in.Members["params"])
 		got := params["progressToken"]
-		if slices.ContainsFunc(ended, func(old string) bool { return wire.SameID(got, old) }) {
-			v.see(t, "CALL-03/after", false, "no progress after the answer", "%s, for the token %s of a call that was answered before", c, got)
+		if slices.ContainsFunc(ended, func(token string) bool { return wire.SameID(got, token) }) {
+			if old == nil || !late(old, ended) {
+				old = got
+			}
 			continue
 		}
 		came++
@@ -42,10 +45,23 @@ func (v verdicts) progress(t *engine.Trial, s *wire.Session, c call, had int, to
 			last = value
 		}
 	}
+	switch {
+	case old == nil:
+	case token != nil && came == 0 && !late(old, ended): // progress of this call, under another's token
+		v.see(t, "CALL-03/token", false, "the token of the request, "+want, "%s: progressToken is %s, that of a call that was answered long before", c, old)
+	default:
+		v.see(t, "CALL-03/after", false, "no progress after the answer", "%s, for the token %s of a call that was answered before", c, old)
+	}
 	if token == nil && came == 0 {
 		v.see(t, "CALL-03/none", true, "", "")
 	}
 	return came
+}
+
+// late reports whether a token is that of the last call that was answered, whose progress may come
+// late.
+func late(token json.RawMessage, ended []string) bool {
+	return wire.SameID(token, ended[len(ended)-1])
 }
 
 func isNumber(raw json.RawMessage) bool {
@@ -64,13 +80,13 @@ func (e *each) after() {
 		}
 		return
 	}
-	late := 0
+	behind := 0
 	for _, in := range e.s.Unsolicited[min(had, len(e.s.Unsolicited)):] {
 		if token := wire.ProgressToken(in); token != "" && slices.Contains(e.tokens, token) {
-			late++
+			behind++
 		}
 	}
 	if e.verdicts["CALL-03/token"] != nil {
-		e.see(e.t, "CALL-03/after", late == 0, "no progress after the answer", "%d notifications after all answers", late)
+		e.see(e.t, "CALL-03/after", behind == 0, "no progress after the answer", "%d notifications after all answers", behind)
 	}
 }

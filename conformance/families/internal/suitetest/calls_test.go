@@ -58,7 +58,7 @@ func TestStranger_Healthy(t *testing.T) {
 		require.Empty(t, brokenIDs(judgeStranger(t, &strangerServer{}, conformance.Options{})))
 	})
 	synctest.Test(t, func(t *testing.T) {
-		report := judgeStranger(t, &strangerServer{}, conformance.Options{Calls: strangerCalls(), Seed: 3})
+		report := judgeStranger(t, &strangerServer{grows: true}, conformance.Options{Calls: strangerCalls(), Seed: 3})
 		require.Empty(t, brokenIDs(report))
 		for _, r := range report.Results {
 			if r.Area == "calls" {
@@ -319,6 +319,18 @@ func strangerDefects() map[string]strangerDefect {
 			}
 			return reply{"progressToken": token, "progress": 9}
 		})}, []string{"CALL-03/after"}},
+		"progress under the token of an old call": {strangerServer{before: func(c *strangerTalk, r strangerRequest) {
+			c.mu.Lock()
+			token := r.Params.Meta.ProgressToken
+			if c.oldest == nil {
+				c.oldest = token
+			}
+			token = c.oldest
+			c.mu.Unlock()
+			if token != nil {
+				c.notify("notifications/progress", reply{"progressToken": token, "progress": 1})
+			}
+		}}, []string{"CALL-03/after", "CALL-03/token"}},
 		"progress nobody asked for": {strangerServer{before: reports(func(token any) reply {
 			if token == nil {
 				return reply{"progressToken": "", "progress": 1}
@@ -350,6 +362,7 @@ func strangerDefects() map[string]strangerDefect {
 		})}, []string{"CALL-08/hundred"}},
 		"no subscriptions": {strangerServer{answer: toMethod("resources/subscribe", withError(-32601))}, []string{"CALL-09/subscribe"}},
 		"no news":          {strangerServer{quiet: true}, []string{"CALL-09/updated"}},
+		"no news of lists": {strangerServer{grows: true, quiet: true}, []string{"CALL-09/updated", "CALL-10/prompts", "CALL-10/resources", "CALL-10/tools"}},
 		"news of another resource": {strangerServer{quiet: true, before: func(c *strangerTalk, r strangerRequest) {
 			c.notify("notifications/resources/updated", reply{"uri": "x://y"})
 		}}, []string{"CALL-09/unasked", "CALL-09/updated", "CALL-09/uri"}},

@@ -6,9 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // strangerRequest is a message of the suite.
@@ -46,8 +49,10 @@ type strangerServer struct {
 	stubborn bool
 	// blocks: nothing else is answered while a call runs.
 	blocks bool
-	// quiet: no news of resources.
+	// quiet: no news of resources, and of lists.
 	quiet bool
+	// grows: each call of add adds to the lists.
+	grows bool
 }
 
 // strangerTalk is one start of the server.
@@ -58,6 +63,8 @@ type strangerTalk struct {
 	level      string
 	subscribed map[string]bool
 	cancelled  map[string]bool
+	added      int             // to each list
+	oldest     json.RawMessage // the first progress token
 	calls      sync.WaitGroup
 	first      *reply
 }
@@ -178,6 +185,10 @@ func (c *strangerTalk) result(ctx context.Context, r strangerRequest) (result, e
 	switch r.Method {
 	case "initialize":
 		capabilities := reply{"tools": reply{}, "prompts": reply{}, "resources": reply{"subscribe": true}, "completions": reply{}, "logging": reply{}}
+		if c.grows {
+			announced := reply{"listChanged": true}
+			capabilities["tools"], capabilities["prompts"], capabilities["resources"] = announced, announced, reply{"listChanged": true, "subscribe": true}
+		}
 		if c.capabilities != nil {
 			c.capabilities(capabilities)
 		}
@@ -191,11 +202,11 @@ func (c *strangerTalk) result(ctx context.Context, r strangerRequest) (result, e
 		c.subscribed[r.Params.URI] = true
 		return reply{}, nil
 	case "tools/list":
-		return reply{"tools": c.tools()}, nil
+		return reply{"tools": append(c.tools(), c.more(reply{"inputSchema": reply{"type": "object"}})...)}, nil
 	case "tools/call":
 		return c.call(ctx, r)
 	case "resources/list":
-		return reply{"resources": []reply{{"uri": "sum://all", "name": "all"}}}, nil
+		return reply{"resources": append([]reply{{"uri": "sum://all", "name": "all"}}, c.more(reply{})...)}, nil
 	case "resources/templates/list":
 		return reply{"resourceTemplates": []reply{{"uriTemplate": "sum://{name}", "name": "one"}}}, nil
 	case "resources/read":
@@ -204,13 +215,37 @@ func (c *strangerTalk) result(ctx context.Context, r strangerRequest) (result, e
 		}
 		return reply{"contents": []reply{{"uri": r.Params.URI, "text": "3"}}}, nil
 	case "prompts/list":
-		return reply{"prompts": []reply{{"name": "greet", "arguments": []reply{{"name": "city", "required": true}}}}}, nil
+		return reply{"prompts": append([]reply{{"name": "greet", "arguments": []reply{{"name": "city", "required": true}}}}, c.more(reply{})...)}, nil
 	case "prompts/get":
 		return reply{"messages": []reply{{"role": "user", "content": reply{"type": "text", "text": fmt.Sprint(r.Params.Arguments["city"])}}}}, nil
 	case "completion/complete":
 		return reply{"completion": reply{"values": []string{"Oslo"}, "total": 1}}, nil
 	}
 	return nil, reply{"code": -32601, "message": "method not found"}
+}
+
+// more are the items that calls have added to a list, with these members.
+func (c *strangerTalk) more(members reply) []reply {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	items := make([]reply, c.added)
+	for i := range items {
+		items[i] = maps.Clone(members)
+		items[i]["name"], items[i]["uri"] = fmt.Sprintf("added-%d", i), fmt.Sprintf("sum://added-%d", i)
+	}
+	return items
+}
+
+// grow adds to each list, and says so.
+func (c *strangerTalk) grow() {
+	c.mu.Lock()
+	c.added++
+	c.mu.Unlock()
+	for _, method := range []string{mcp.MethodToolsListChanged, mcp.MethodPromptsListChanged, mcp.MethodResourcesListChanged} {
+		if !c.quiet {
+			c.notify(method, reply{})
+		}
+	}
 }
 
 func (c *strangerTalk) tools() []reply {
@@ -246,6 +281,9 @@ func (c *strangerTalk) call(ctx context.Context, r strangerRequest) (result, err
 		result = text(string(data))
 		result["structuredContent"] = json.RawMessage(data)
 		c.log("info")
+		if c.grows {
+			c.grow()
+		}
 		if c.subscribed["sum://all"] && !c.quiet {
 			c.notify("notifications/resources/updated", reply{"uri": "sum://all"})
 		}

@@ -1,0 +1,78 @@
+package calls
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// announced are the lists whose changes a server may announce, with the notification.
+var announced = []struct {
+	kind wire.ListKind
+	news string
+}{
+	{wire.ToolList, mcp.MethodToolsListChanged},
+	{wire.PromptList, mcp.MethodPromptsListChanged},
+	{wire.ResourceList, mcp.MethodResourcesListChanged},
+}
+
+// runLists makes calls of tools that may change something, and lists what the server announces
+// changes of: a list that has changed has news.
+func runLists(t *engine.Trial) {
+	s, v := t.Fresh(), verdicts{}
+	if conn, ok := s.Conn.(*wire.HTTPConn); ok {
+		_, err := conn.Listen(t.Ctx, "")
+		t.NoError(err)
+	}
+	over, calls := budget(t), mayChange(t)
+	for _, list := range announced {
+		if !t.Rev.Capabilities.Has(list.kind.Capability + ".listChanged") {
+			continue
+		}
+		before, listed := namesIn(t, s, list.kind)
+		again, _ := namesIn(t, s, list.kind)
+		if !listed || again != before { // another check judges it, or it changes without calls
+			continue
+		}
+		for _, c := range calls {
+			if over() {
+				break
+			}
+			t.Step(s)
+			had := len(s.Unsolicited)
+			_, err := ask(t, s, c, nil)
+			if wire.IsLost(err) {
+				break // another check judges it
+			}
+			t.NoError(err)
+			after, listed := namesIn(t, s, list.kind)
+			if !listed {
+				break
+			}
+			if after == before {
+				continue
+			}
+			came := newsSince(t, s, had, func(in wire.Inbound) bool { return in.Method() == list.news })
+			if again, _ := namesIn(t, s, list.kind); !came && again != after {
+				break // it changes without calls
+			}
+			v.see(t, "CALL-10/"+list.kind.Member, came, list.news, "%s: it changed the list of %s, and no news came", c, list.kind.Member)
+			before = after
+		}
+	}
+	v.decide(t, "no call changed a list")
+}
+
+// namesIn returns the names in a list, sorted, and whether the server gave it.
+func namesIn(t *engine.Trial, s *wire.Session, kind wire.ListKind) (names string, listed bool) {
+	list, err := wire.WalkList(t.Ctx, s, kind)
+	if err != nil {
+		return "", false
+	}
+	keys := list.Keys(kind)
+	slices.Sort(keys)
+	return strings.Join(keys, "\n"), true
+}
