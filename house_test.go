@@ -43,7 +43,8 @@ var importTable = []row{
 	{pkg: "internal/txtar", why: "text archives, whatever is in them"},
 	{pkg: "internal/officialschema", why: "a test tool below everything it tests"},
 	{pkg: "internal/reportsample", may: []string{"conformance", "mcp"}, why: "reports for the tests of those that render them"},
-	{pkg: "internal/serverfile", why: "a file format, whoever connects to what it lists"},
+	{pkg: "internal/lazyregexp", why: "regular expressions, whatever they match"},
+	{pkg: "internal/serverfile", may: []string{"internal/lazyregexp"}, why: "a file format, whoever connects to what it lists"},
 	{pkg: "internal/footprint", may: []string{"errors", "mcp"}, tests: []string{"jsonrpc"}, why: "how much memory words of a server take, whoever queues them"},
 	{pkg: "internal/healthhttp", why: "a health check over HTTP, whatever it is about"},
 	{pkg: "mcp", may: []string{"jsonrpc"}, tests: []string{"internal/officialschema"}, why: "the vocabulary does no I/O"},
@@ -215,10 +216,10 @@ var importTable = []row{
 		pkg: "conformance/internal/talk", may: []string{"conformance", "conformance/internal/engine", "conformance/internal/fixture", "conformance/internal/observe", "conformance/internal/rawjson", "conformance/internal/wire", "internal/txtar", "mcp"},
 		why: "short exchanges and conversations that are data, whichever scenario needs them",
 	},
-	{pkg: "conformance/report/...", may: []string{"conformance", "mcp"}, tests: []string{"conformance/checks", refServer, "internal/reportsample"}, why: "what was found is rendered by those who did not find it"},
+	{pkg: "conformance/report/...", may: []string{"conformance", "internal/lazyregexp", "mcp"}, tests: []string{"conformance/checks", refServer, "internal/reportsample"}, why: "what was found is rendered by those who did not find it"},
 	{pkg: "conformance/conformancetest", may: []string{"conformance", "conformance/checks", "conformance/report/..."}, tests: []string{refServer, "mcp"}, why: "package testing stays out of the suite itself"},
 	{
-		pkg: "conformance/internal/observe", may: []string{"conformance", "conformance/internal/rawjson", "conformance/internal/wire", "mcp"}, tests: []string{"internal/officialschema"},
+		pkg: "conformance/internal/observe", may: []string{"conformance", "conformance/internal/rawjson", "conformance/internal/wire", "internal/lazyregexp", "mcp"}, tests: []string{"internal/officialschema"},
 		why: "it looks at every message of a run and knows no scenario",
 	},
 	{
@@ -263,7 +264,7 @@ var importTable = []row{
 		why:   "the public door of the suite for clients",
 	},
 	{
-		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/...", "internal/doc", "internal/errormap", "internal/healthhttp", "internal/inputschema", "internal/schema", "internal/serverfile", "internal/suggest", "auth", "auth/keychain"}, library...),
+		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/...", "internal/doc", "internal/errormap", "internal/healthhttp", "internal/inputschema", "internal/lazyregexp", "internal/schema", "internal/serverfile", "internal/suggest", "auth", "auth/keychain"}, library...),
 		tests: []string{"conformance/server/...", "conformance/families/...", "cmd/refserver/...", "internal/authtest", "internal/memhttp"},
 		why:   "mcpctl starts in milliseconds: the reference server is a program of its own",
 	},
@@ -347,7 +348,7 @@ type reach struct {
 	why  string
 }
 
-var core = []string{"client/...", "pool", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/memhttp", "internal/doc", "internal/inputschema", "internal/schema", "internal/suggest", "internal/resilience", "internal/serverfile", "internal/footprint", "internal/healthhttp", "internal/callback", "internal/handshake"}
+var core = []string{"client/...", "pool", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/memhttp", "internal/doc", "internal/inputschema", "internal/schema", "internal/suggest", "internal/lazyregexp", "internal/resilience", "internal/serverfile", "internal/footprint", "internal/healthhttp", "internal/callback", "internal/handshake"}
 
 var reaches = []reach{
 	{

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 	"github.com/mainstay-mcp/mainstay/internal/suggest"
 	"github.com/mainstay-mcp/mainstay/skills"
 )
@@ -140,7 +140,7 @@ func (a *app) skillLine(cmd *cobra.Command, args []string) (target.Target, []str
 	return t, append(rest, operands[len(l.Operands):]...), err
 }
 
-var withScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+var withScheme = lazyregexp.New(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 
 func isSkillURI(word string) bool {
 	return withScheme.MatchString(word) && strings.HasSuffix(word, "/"+skillManifest)

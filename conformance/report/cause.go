@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"mime"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -232,7 +232,7 @@ func otherID(res *conformance.Result) string {
 	return ""
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+var plainName = lazyregexp.New(`^[A-Za-z0-9_.-]{1,64}$`)
 
 // subject names the method, and the tool of a call. Names that no server has are the same.
 func (r request) subject() string {
@@ -263,7 +263,7 @@ func exitOf(res *conformance.Result) (stderr string, exited bool) {
 
 // crash is the line of a runtime about the end of a program, in Go, Rust, Python,
 // JavaScript and Java.
-var crash = regexp.MustCompile(`^(?:panic: |fatal error: |thread '.*' panicked|Uncaught |Exception in thread|Unhandled |[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)\b|Segmentation fault|SIG[A-Z]+)`)
+var crash = lazyregexp.New(`^(?:panic: |fatal error: |thread '.*' panicked|Uncaught |Exception in thread|Unhandled |[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)\b|Segmentation fault|SIG[A-Z]+)`)
 
 // exitLine returns the line of a standard error that explains the exit: that of a crash,
 // else the last one.
@@ -279,7 +279,7 @@ func exitLine(stderr string) string {
 }
 
 // place is a line of a stack in a standard error, of Python or JavaScript, Go or Rust.
-var place = regexp.MustCompile(`File "([^"]+)", line (\d+)|at .*?\(?([^\s()]+:\d+):\d+\)?$|^\t(\S+\.go:\d+)|panicked at ([^\s,]+:\d+)`)
+var place = lazyregexp.New(`File "([^"]+)", line (\d+)|at .*?\(?([^\s()]+:\d+):\d+\)?$|^\t(\S+\.go:\d+)|panicked at ([^\s,]+:\d+)`)
 
 // exitPlace returns the innermost place of a stack: the last of Python, else the first.
 func exitPlace(stderr string) string {
@@ -379,7 +379,7 @@ func notJSON(res *conformance.Result) string {
 }
 
 // ownErrorText is an error of a text about what came, with its code and message.
-var ownErrorText = regexp.MustCompile(`\berror (-?\d+) ("(?:[^"\\]|\\.)*")`)
+var ownErrorText = lazyregexp.New(`\berror (-?\d+) ("(?:[^"\\]|\\.)*")`)
 
 // ownError returns the error that came, if its code is none of those that JSON-RPC reserves.
 func ownError(actual string) string {
@@ -409,7 +409,7 @@ const (
 	noAnswer      = "no answer"
 )
 
-var errorCode = regexp.MustCompile(`-3[0-9]{4}`)
+var errorCode = lazyregexp.New(`-3[0-9]{4}`)
 
 // expectation returns the essence of what was expected.
 func expectation(text string) string {
@@ -431,8 +431,8 @@ func expectation(text string) string {
 }
 
 var (
-	errorAnswer = regexp.MustCompile(`^error (-?\d+)`)
-	mismatch    = regexp.MustCompile(` \((/[^)]*)\)$`)
+	errorAnswer = lazyregexp.New(`^error (-?\d+)`)
+	mismatch    = lazyregexp.New(` \((/[^)]*)\)$`)
 )
 
 // answerShape returns the essence of what came: a result, an error with its code, or the
@@ -456,11 +456,11 @@ func answerShape(text string) string {
 }
 
 var (
-	quoted  = regexp.MustCompile(`"[^"]*"|'[^']*'` + "|`[^`]*`")
-	numbers = regexp.MustCompile(`[0-9]+`)
+	quoted  = lazyregexp.New(`"[^"]*"|'[^']*'` + "|`[^`]*`")
+	numbers = lazyregexp.New(`[0-9]+`)
 	// long words are ids, or what was sent.
-	long   = regexp.MustCompile(`\S{40,}`)
-	spaces = regexp.MustCompile(`\s+`)
+	long   = lazyregexp.New(`\S{40,}`)
+	spaces = lazyregexp.New(`\s+`)
 )
 
 // shape returns text without what differs between two of the same kind: what is quoted,

@@ -6,12 +6,12 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 )
 
 // JUnit writes the reports for CI dashboards: a suite for each revision and area, and
@@ -117,7 +117,7 @@ func junitSubjects(reports []*conformance.Report) []string {
 	return out
 }
 
-var unsafeInClass = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+var unsafeInClass = lazyregexp.New(`[^A-Za-z0-9_-]+`)
 
 // junitSuiteOf returns the suite of a part of a report. about names the subject if there
 // are several.

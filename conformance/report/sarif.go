@@ -5,11 +5,11 @@ import (
 	"io"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 )
 
 // SARIF writes the findings as a SARIF 2.1.0 log: a rule for each check, a result for each
@@ -191,7 +191,7 @@ func sarifLevel(r *conformance.Report, res *conformance.Result) string {
 	return "warning"
 }
 
-var unsafeInID = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+var unsafeInID = lazyregexp.New(`[^A-Za-z0-9._-]+`)
 
 // automation names the series of this run: the tool, the command and the subject, with a
 // slash at the end, where readers of SARIF split it.

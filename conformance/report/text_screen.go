@@ -3,13 +3,13 @@ package report
 import (
 	"bufio"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -174,7 +174,7 @@ func (p *textReport) wrapped(status conformance.Status, items []string) {
 }
 
 // sequences are the colors of a line. What a server sends has none: visible replaces them.
-var sequences = regexp.MustCompile("\x1b\\[[0-9;]*m")
+var sequences = lazyregexp.New("\x1b\\[[0-9;]*m")
 
 // shownWidth counts the characters of a line, without its colors.
 func shownWidth(line string) int {

@@ -3,18 +3,19 @@ package serverfile
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 )
 
 // variable matches the text between "${" and "}": a name, optionally with a scope and a colon
 // before it (env:NAME; other scopes such as input are passed to the lookup), and optionally with
 // a default.
-var variable = regexp.MustCompile(`(?s)^(?:([A-Za-z]+):)?([A-Za-z0-9_][A-Za-z0-9_.-]*?)(:-.*)?$`)
+var variable = lazyregexp.New(`(?s)^(?:([A-Za-z]+):)?([A-Za-z0-9_][A-Za-z0-9_.-]*?)(:-.*)?$`)
 
 // envName matches names of environment variables.
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // editorOnly are variables that only editors can set.
 var editorOnly = []string{"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "file", "cwd"}

@@ -78,7 +78,7 @@ func TestQuestionAsTask(t *testing.T) {
 	})
 }
 
-// A task that fails, is cancelled or whose session ends stops its handler, and says so.
+// A task that fails, is cancelled or whose session ends stops its handler, and has that state.
 func TestTaskEnds(t *testing.T) {
 	start := func(t *testing.T, o *owner, from Incoming) (id string) {
 		t.Helper()

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"mime"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -213,7 +213,7 @@ func magicOf() map[string]string {
 }
 
 // scheme is how an absolute URI begins (RFC 3986, section 3.1).
-var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:.`)
+var scheme = lazyregexp.New(`^[A-Za-z][A-Za-z0-9+.-]*:.`)
 
 // IsAbsoluteURI reports whether text is a URI with a scheme (RFC 3986). net/url would reject
 // percent-encoding where a host may have it.

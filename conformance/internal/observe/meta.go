@@ -3,10 +3,10 @@ package observe
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 
 // metaKey matches the name of a member of _meta: an optional prefix of labels, and a name,
 // which may be empty.
-var metaKey = regexp.MustCompile(`^(?:[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*/)?(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?$`)
+var metaKey = lazyregexp.New(`^(?:[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*/)?(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?$`)
 
 // meta judges the _meta of one message, and those of the entries of its lists.
 func (o *Observer) meta(in wire.Inbound) {

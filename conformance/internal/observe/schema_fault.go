@@ -1,8 +1,9 @@
 package observe
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 )
 
 // faultOf puts the error of a schema into words: where in the message the fault is, and what it
@@ -44,11 +45,11 @@ func join(where, what string) string {
 }
 
 var (
-	step      = regexp.MustCompile(`validating (\S+): `)
-	wrongType = regexp.MustCompile(`^type: .* has type "(\w+)", want (?:one of )?"([^"]+)"$`)
-	wrongEnum = regexp.MustCompile(`^enum: (.*) does not equal any of: \[(.*)\]$`)
-	wrongWord = regexp.MustCompile(`^const: (.*) does not equal (.*)$`)
-	lacks     = regexp.MustCompile(`^required: missing properties: \[(.*)\]$`)
+	step      = lazyregexp.New(`validating (\S+): `)
+	wrongType = lazyregexp.New(`^type: .* has type "(\w+)", want (?:one of )?"([^"]+)"$`)
+	wrongEnum = lazyregexp.New(`^enum: (.*) does not equal any of: \[(.*)\]$`)
+	wrongWord = lazyregexp.New(`^const: (.*) does not equal (.*)$`)
+	lacks     = lazyregexp.New(`^required: missing properties: \[(.*)\]$`)
 )
 
 // faultIn returns the place in the message, such as .messages[].role, and what is wrong there.
@@ -71,7 +72,7 @@ func faultIn(line string) (where, what string) {
 	}
 	what = line[end:]
 	for _, form := range []struct {
-		is   *regexp.Regexp
+		is   *lazyregexp.Regexp
 		said func(m []string) string
 	}{
 		{wrongType, func(m []string) string { return "is " + m[1] + ", not " + strings.ReplaceAll(m[2], ", ", " or ") }},

@@ -3,12 +3,12 @@ package connect
 import (
 	"net/http"
 	"os"
-	"regexp"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 )
 
 // Header returns the headers of a file of servers, and those of -H and --user-agent,
@@ -59,9 +59,9 @@ func (d *Dialer) typedHeader() (http.Header, error) {
 }
 
 // headerName is a token of RFC 9110 section 5.6.2.
-var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+var headerName = lazyregexp.New("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
-var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+var variable = lazyregexp.New(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // addHeader reads 'K: V'. Errors never show the value, which may be a secret, nor anything
 // of what is no header.

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +22,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 )
 
 // New returns the command doctor. inspect finds out what a login at a server would do.
@@ -165,7 +165,7 @@ func interrupted(ctx context.Context) error {
 }
 
 // placeholder is a variable that a shell or a host would have replaced.
-var placeholder = regexp.MustCompile(`\$\{[^}]*\}`)
+var placeholder = lazyregexp.New(`\$\{[^}]*\}`)
 
 // program diagnoses a server that is a program.
 func (d *diagnosis) program(ctx context.Context) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 )
 
 // OrHeader is what to do in place of a login at a server that wants one.
@@ -255,7 +255,7 @@ func AsFlags(help string) string {
 }
 
 // exception is an option of package auth for one authorization server, with its issuer.
-var exception = regexp.MustCompile(`(WithoutResource|WithAssumedPKCE|WithAuthorizeParams)\(("[^"]*"(, "[^"]*")*)\)`)
+var exception = lazyregexp.New(`(WithoutResource|WithAssumedPKCE|WithAuthorizeParams)\(("[^"]*"(, "[^"]*")*)\)`)
 
 // exceptionFlags writes the flags for such an option.
 func exceptionFlags(option string) string {

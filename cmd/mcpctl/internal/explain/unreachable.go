@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,6 +16,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 	"github.com/mainstay-mcp/mainstay/internal/suggest"
 )
 
@@ -115,7 +115,7 @@ func (x *Explainer) programs() []string {
 	return slices.Compact(names)
 }
 
-var notSet = regexp.MustCompile(`\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b.*\b(?i:not set|missing|required|undefined|not defined|must be set|needs?)\b`)
+var notSet = lazyregexp.New(`\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b.*\b(?i:not set|missing|required|undefined|not defined|must be set|needs?)\b`)
 
 // MissingVariable returns the environment variable that a program reports as
 // missing, or "".

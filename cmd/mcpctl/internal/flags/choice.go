@@ -2,11 +2,12 @@ package flags
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 )
 
 // choiceValue is a flag that takes one of a few words; "*" among them allows any
@@ -61,7 +62,7 @@ func Words(flag *pflag.Flag) []string {
 }
 
 // dated matches the form of a revision.
-var dated = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
+var dated = lazyregexp.New(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
 
 // Type implements [pflag.Value].
 func (c *choiceValue) Type() string { return "word" }

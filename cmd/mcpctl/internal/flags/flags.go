@@ -4,7 +4,6 @@ package flags
 
 import (
 	"crypto/tls"
-	"regexp"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -169,7 +169,7 @@ func (f *Global) checkAuth() error {
 
 // variableName is how people write the name of a variable. A secret that was typed in its
 // place does not match: it has small letters or is longer.
-var variableName = regexp.MustCompile("^[A-Z_][A-Z0-9_]*$")
+var variableName = lazyregexp.New("^[A-Z_][A-Z0-9_]*$")
 
 // Variable returns the flag and the name of a variable for an error, and the flag alone
 // where that name may be a secret that was typed in its place.

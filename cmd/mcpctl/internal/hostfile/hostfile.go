@@ -4,11 +4,11 @@ package hostfile
 import (
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 )
 
 // Hosts are those whose files are known. Generic is the form that most others read.
@@ -114,7 +114,7 @@ var runners = []string{"npx", "bunx", "uvx", "pipx", "node", "bun", "deno", "pyt
 // subcommands come between a runner and the name of the program.
 var subcommands = []string{"run", "exec", "dlx", "tool", "x"}
 
-var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+var notInNames = lazyregexp.New(`[^a-z0-9]+`)
 
 // Name derives the name of a server from its program or URL: letters, digits and hyphens.
 func Name(argv []string, address string) string {

@@ -4,7 +4,6 @@ package lint
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/listing"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/surface"
 	"github.com/mainstay-mcp/mainstay/internal/doc"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 )
 
 // Level is how much a finding matters.
@@ -132,7 +132,7 @@ func (c *check) server(s *surface.Surface) {
 	}
 }
 
-var apiName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+var apiName = lazyregexp.New(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // ids checks what the items of a list are called.
 func (c *check) ids(l listing.List, items []*doc.Value) {
@@ -237,7 +237,7 @@ func (c *check) argument(at, name string, v *doc.Value) {
 
 // acts are the names of tools that do not only read, by their first words. A tool that is called add
 // may be one that computes.
-var acts = regexp.MustCompile(`^(?i:delete|drop|purge|remove|send|upload|write)(?:[_.A-Z-]|$)|` +
+var acts = lazyregexp.New(`^(?i:delete|drop|purge|remove|send|upload|write)(?:[_.A-Z-]|$)|` +
 	`^(?i:add|append|cancel|create|edit|execute|insert|move|post|put|rename|reset|set|update)[_.A-Z-]`)
 
 // tool checks a tool.

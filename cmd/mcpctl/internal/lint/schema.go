@@ -3,13 +3,13 @@ package lint
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/internal/inputschema"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 	"github.com/mainstay-mcp/mainstay/internal/schema"
 )
 
@@ -19,7 +19,7 @@ const (
 	mostProperties = 100
 )
 
-var apiProperty = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+var apiProperty = lazyregexp.New(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 // tree is a schema that is being checked.
 type tree struct {

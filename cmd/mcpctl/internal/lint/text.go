@@ -2,27 +2,27 @@ package lint
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 
 	"github.com/mainstay-mcp/mainstay/internal/doc"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 )
 
 // phrases are what texts for models have that try to steer them. Each is a warning only: a text may
 // have one of them for a good reason.
 var phrases = []struct {
-	pattern *regexp.Regexp
+	pattern *lazyregexp.Regexp
 	what    string
 }{
-	{regexp.MustCompile(`(?i)\b(ignore|disregard|forget|override)\b.{0,30}\b(previous|prior|above|earlier|other|all|any|system)\b.{0,20}\b(instructions?|prompts?|rules?|messages?)\b`), "it asks models to ignore other instructions"},
-	{regexp.MustCompile(`(?i)\b(do not|don't|never)\s+(tell|inform|mention|show|reveal|notify|let)\b.{0,30}\b(user|person|human|anyone)\b`), "it asks models to hide something from people"},
-	{regexp.MustCompile(`(?i)<\s*/?\s*(important|system|instructions?|secret|admin)\s*>`), "it has a tag that looks like an instruction of the system"},
-	{regexp.MustCompile(`(?i)(~/\.ssh|\bid_(rsa|ed25519)\b|/etc/(passwd|shadow)\b|\.aws/credentials|\bmcp\.json\b)`), "it names files with secrets"},
-	{regexp.MustCompile(`(?i)\b(before|whenever|every time|first)\b.{0,40}\b(use|using|call|calling|run|running)\b.{0,30}\b(this|any|another|other|a) tools?\b.{0,60}\b(read|send|call|pass|include|fetch)\b`), "it makes models do something else with each call"},
-	{regexp.MustCompile(`(?i)\b(instead of|rather than|in place of)\b.{0,30}\b(any|all|the|every) other tools?\b`), "it draws calls from other tools"},
-	{regexp.MustCompile(`(?i)\b(system prompt|conversation history|chat history)\b`), "it asks for the conversation or the system prompt"},
-	{regexp.MustCompile(`(?s)<!--.*?-->`), "it has a comment that people do not see when it is shown"},
+	{lazyregexp.New(`(?i)\b(ignore|disregard|forget|override)\b.{0,30}\b(previous|prior|above|earlier|other|all|any|system)\b.{0,20}\b(instructions?|prompts?|rules?|messages?)\b`), "it asks models to ignore other instructions"},
+	{lazyregexp.New(`(?i)\b(do not|don't|never)\s+(tell|inform|mention|show|reveal|notify|let)\b.{0,30}\b(user|person|human|anyone)\b`), "it asks models to hide something from people"},
+	{lazyregexp.New(`(?i)<\s*/?\s*(important|system|instructions?|secret|admin)\s*>`), "it has a tag that looks like an instruction of the system"},
+	{lazyregexp.New(`(?i)(~/\.ssh|\bid_(rsa|ed25519)\b|/etc/(passwd|shadow)\b|\.aws/credentials|\bmcp\.json\b)`), "it names files with secrets"},
+	{lazyregexp.New(`(?i)\b(before|whenever|every time|first)\b.{0,40}\b(use|using|call|calling|run|running)\b.{0,30}\b(this|any|another|other|a) tools?\b.{0,60}\b(read|send|call|pass|include|fetch)\b`), "it makes models do something else with each call"},
+	{lazyregexp.New(`(?i)\b(instead of|rather than|in place of)\b.{0,30}\b(any|all|the|every) other tools?\b`), "it draws calls from other tools"},
+	{lazyregexp.New(`(?i)\b(system prompt|conversation history|chat history)\b`), "it asks for the conversation or the system prompt"},
+	{lazyregexp.New(`(?s)<!--.*?-->`), "it has a comment that people do not see when it is shown"},
 }
 
 // texts checks every text below a value, which models read.

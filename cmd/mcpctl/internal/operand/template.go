@@ -1,12 +1,13 @@
 package operand
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 )
 
 // expression is one {…} of a URI template: its operator and its variables.
-var expression = regexp.MustCompile(`\{([+#./;?&]?)([^{}]*)\}`)
+var expression = lazyregexp.New(`\{([+#./;?&]?)([^{}]*)\}`)
 
 // Variables returns the variables of a URI template, and those that need a value. A
 // query works without some of its values; any other part would leave a hole in the URI.

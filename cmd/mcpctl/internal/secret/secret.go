@@ -4,12 +4,12 @@ package secret
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"sync"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 )
 
 // leastSecret is the length from which a value is hidden even if its name does not
@@ -57,7 +57,7 @@ func (k *Keeper) Command(argv []string) []string {
 	return mcperrors.RedactCommand(argv, k.known()...)
 }
 
-var jsonText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+var jsonText = lazyregexp.New(`"(?:[^"\\]|\\.)*"`)
 
 // hideIn is Hide for every text in a JSON value. It leaves every other byte unchanged.
 func (k *Keeper) hideIn(raw json.RawMessage) json.RawMessage {

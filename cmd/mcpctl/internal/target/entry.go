@@ -4,19 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/example"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/hostfile"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 	"github.com/mainstay-mcp/mainstay/internal/serverfile"
 	"github.com/mainstay-mcp/mainstay/internal/suggest"
 )
 
 // ofFile is FILE.json#NAME, and FILE.json alone.
-var ofFile = regexp.MustCompile(`^(.+\.jsonc?)(?:#(.*))?$`)
+var ofFile = lazyregexp.New(`^(.+\.jsonc?)(?:#(.*))?$`)
 
 // Entry is what a file of servers says beside the program or the URL.
 type Entry struct {

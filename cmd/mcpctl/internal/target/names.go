@@ -9,19 +9,19 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/example"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/hostfile"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 	"github.com/mainstay-mcp/mainstay/internal/serverfile"
 	"github.com/mainstay-mcp/mainstay/internal/suggest"
 )
 
 // ofHost is HOST:NAME.
-var ofHost = regexp.MustCompile(`^(cursor|vscode|claude|claude-desktop):(.+)$`)
+var ofHost = lazyregexp.New(`^(cursor|vscode|claude|claude-desktop):(.+)$`)
 
 // Found is a server of a file of a host.
 type Found struct {

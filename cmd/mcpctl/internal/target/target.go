@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"net"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/hostfile"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 )
 
 // Target is the server of a command: a program, or a URL.
@@ -148,10 +148,10 @@ func (d Defaults) server(typed string) (Target, error) {
 }
 
 var (
-	hasScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
-	hasPort   = regexp.MustCompile(`^(localhost|127\.0\.0\.1|\[::1\])?:[0-9]+(/|$)`)
-	fileEntry = regexp.MustCompile(`^[^=]+\.jsonc?#.`) // an operand may be name=@x.json
-	ofAnother = regexp.MustCompile(`^(windsurf|zed|codex|gemini):`)
+	hasScheme = lazyregexp.New(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+	hasPort   = lazyregexp.New(`^(localhost|127\.0\.0\.1|\[::1\])?:[0-9]+(/|$)`)
+	fileEntry = lazyregexp.New(`^[^=]+\.jsonc?#.`) // an operand may be name=@x.json
+	ofAnother = lazyregexp.New(`^(windsurf|zed|codex|gemini):`)
 )
 
 // LooksLikeServer reports whether a word has the form of a server's URL.

@@ -236,7 +236,7 @@ func (c *strangerTalk) more(members reply) []reply {
 	return items
 }
 
-// grow adds to each list, and says so.
+// grow adds to each list, and sends the news.
 func (c *strangerTalk) grow() {
 	c.mu.Lock()
 	c.added++
