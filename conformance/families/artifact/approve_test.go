@@ -33,7 +33,7 @@ func TestS0_APPROVE_01_Result(t *testing.T) {
 	require.Len(t, res["task_ids"], 3)
 	require.Subset(t, res, map[string]any{
 		"success": true, "artifact_id": "PRD-006", "old_status": "Draft", "new_status": "Approved",
-		"artifact_path":          "artifacts/prds/PRD-006_v1.md",
+		"artifact_path":          "artifacts/prd/PRD-006_v1.md",
 		"sub_artifacts_detected": anys("HLS-001", "HLS-002", "HLS-003"), "tasks_created": 3.0,
 		"placeholder_ids_replaced": 3.0, "reservation_confirmed": true,
 		"id_mapping": map[string]any{"HLS-AAA": "HLS-001", "HLS-BBB": "HLS-002", "HLS-CCC": "HLS-003"},
@@ -350,7 +350,7 @@ func TestS0_APPROVE_29_HighestVersion(t *testing.T) {
 	f.put(t, prdDraft("PRD-0060", "", ""))
 	res, failure := f.approve(t, "PRD-006")
 	require.Nil(t, failure)
-	require.Equal(t, "artifacts/prds/PRD-006_v10.md", res["artifact_path"])
+	require.Equal(t, "artifacts/prd/PRD-006_v10.md", res["artifact_path"])
 	require.Contains(t, f.file(t, "prd/PRD-006_v10.md"), "Approved")
 	require.Contains(t, f.file(t, "prd/PRD-006_v9.md"), "Draft")
 	require.Equal(t, "mcp://resources/artifacts/prds/PRD-006_v10.md", f.queued(t)[0].Inputs[0].MCPResourceURI)
@@ -372,7 +372,7 @@ func TestS0_C_06_BothFolders(t *testing.T) {
 	f.restart(t)
 	res, failure := f.approve(t, "PRD-006")
 	require.Nil(t, failure)
-	require.Equal(t, "artifacts/prds/PRD-006_v1.md", res["artifact_path"])
+	require.Equal(t, "artifacts/prds/PRD-006_v1.md", res["artifact_path"], "the folder it is in")
 	for _, uri := range []string{"epics/EPIC-006_v1.md", "prds/PRD-006_v1.md"} {
 		text, err := f.family.Resources[0].Read(t.Context(), resourceRoot+uri)
 		require.NoError(t, err)

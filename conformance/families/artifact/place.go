@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// resourceRoot is where stored artifacts are read, and pathRoot how a
-// resource_path begins; after both comes the plural directory (C-06).
+// resourceRoot is where stored artifacts are read, and pathRoot how the paths of
+// files begin: it is the base. After it an artifact_path has the folder that the
+// file is in, and a resource_path, as a URI, the plural (C-06).
 const (
 	resourceRoot = "mcp://resources/artifacts/"
 	pathRoot     = "artifacts/"
@@ -30,6 +31,7 @@ type place struct {
 func (p place) stem() string         { return fmt.Sprintf("%s_v%d", p.ID, p.Version) }
 func (p place) document() string     { return path.Join(p.Dir, p.stem()+".md") }
 func (p place) metadata() string     { return path.Join(p.Dir, p.stem()+"_metadata.json") }
+func (p place) artifactPath() string { return pathRoot + p.document() }
 func (p place) resourcePath() string { return pathRoot + p.Type.Plural + "/" + p.stem() + ".md" }
 func (p place) uri() string          { return resourceRoot + p.Type.Plural + "/" + p.stem() + ".md" }
 
