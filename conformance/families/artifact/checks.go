@@ -62,7 +62,7 @@ func checkTemplateSections(d *document, cr *criterion) (bool, string) {
 		says = append(says, cr.message("missing_sections", "Missing sections: {names}", "{names}", strings.Join(missing, ", ")))
 	}
 	if len(empty) > 0 {
-		says = append(says, cr.message("empty_sections", "Sections without text: {names}", "{names}", strings.Join(empty, ", ")))
+		says = append(says, cr.message("empty_sections", "Sections that say nothing: {names}", "{names}", strings.Join(empty, ", ")))
 	}
 	if len(says) > 0 {
 		return false, strings.Join(says, ". ")

@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"iter"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -52,7 +53,7 @@ type section struct {
 	name   string
 	line   int // of the heading; 0 is no section
 	level  int
-	filled bool // there is a letter or a digit below
+	filled bool // something is said below
 }
 
 // contentOf returns the document that a call brought, without the byte order mark
@@ -84,7 +85,7 @@ func (d *document) readSections() {
 			level, name = parseHeading(l.text)
 		}
 		if level == 0 {
-			if len(open) > 0 && strings.IndexFunc(l.text, isText) >= 0 {
+			if len(open) > 0 && saysSomething(l) {
 				for _, s := range open {
 					s.filled = true
 				}
@@ -112,6 +113,27 @@ func (d *document) readSections() {
 }
 
 func isText(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// fillers are words that stand in a section until somebody writes it, in lower case.
+var fillers = []string{"tbd", "tba", "tbc", "todo", "fixme", "wip", "placeholder", "lorem", "ipsum", "dolor", "sit", "amet"}
+
+// saysSomething reports whether a line below a heading says something: a word that
+// fills no gap, or a number. "None" and "n/a" do.
+func saysSomething(l textLine) bool {
+	text := l.text
+	if _, item := listItem(text); item != "" {
+		text = item
+	}
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !isText(r) && r != '/' }) {
+		word = strings.Trim(strings.ToLower(word), "/")
+		first, size := utf8.DecodeRuneInString(word)
+		oneLetter := unicode.Is(unicode.Latin, first) && strings.Trim(word, word[:size]) == ""
+		if word != "" && !oneLetter && !slices.Contains(fillers, word) {
+			return true
+		}
+	}
+	return false
+}
 
 // parseHeading returns the level and the text of a heading, or 0 for a line that
 // is none.
