@@ -135,8 +135,8 @@ func TestS0_APPROVE_04_WholeTokens(t *testing.T) {
 		"HLS-AAAB XHLS-AAA HLS-AAA_x éHLS-AAA HLS-AAA1":                       "HLS-AAAB XHLS-AAA HLS-AAA_x éHLS-AAA HLS-AAA1",
 		"(HLS-AAA),HLS-AAA.":                                                  "(HLS-001),HLS-001.",
 		"_HLS-AAA_, __see HLS-AAA__":                                          "_HLS-001_, __see HLS-001__",
-		"[HLS-AAA](x/HLS-AAA \"HLS-AAA\") https://x.example/HLS-AAA, HLS-AAA": "[HLS-001](x/HLS-AAA \"HLS-001\") https://x.example/HLS-AAA, HLS-001",
-		"[HLS-AAA]\n\n[HLS-AAA]: x/HLS-AAA\nHLS-AAA":                          "[HLS-001]\n\n[HLS-001]: x/HLS-AAA\nHLS-001",
+		"[HLS-AAA](x/HLS-AAA \"HLS-AAA\") https://x.example/HLS-AAA, HLS-AAA": "[HLS-001](x/HLS-001 \"HLS-001\") https://x.example/HLS-AAA, HLS-001",
+		"[HLS-AAA]\n\n[HLS-AAA]: x/HLS-AAA\nHLS-AAA":                          "[HLS-001]\n\n[HLS-001]: x/HLS-001\nHLS-001",
 		"`HLS-AAA`–HLS-AAA":                                                   "`HLS-001`–HLS-001",
 		"HLS-AAA":                                                             "HLS-001",
 		"hls-aaa HLS-ZZZ US-AAA":                                              "hls-aaa HLS-ZZZ US-AAA",
@@ -146,6 +146,27 @@ func TestS0_APPROVE_04_WholeTokens(t *testing.T) {
 		require.Equal(t, want, replacePlaceholders(text, map[string]string{"HLS-AAA": "HLS-001"}))
 	}
 	require.Empty(t, idsOf("HLS-AAAB XHLS-AAA", "HLS"))
+}
+
+// Links to what has a final id now lead to it: the heading, whose anchor changed,
+// and the document, which will have that name. Others are as they were.
+func TestLinksFollowTheirIDs(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"### HLS-AAA: Pay\n[pay](#hls-aaa-pay)":                        "### HLS-001: Pay\n[pay](#hls-001-pay)",
+		"[b](#story-2-hls-aaa--pay \"Pay\") [c](<#HLS-AAA> 'x')":       "[b](#story-2-hls-001--pay \"Pay\") [c](<#HLS-001> 'x')",
+		"[d](../hls/HLS-AAA_v1.md#hls-aaa) [e](HLS-AAA_pay)":           "[d](../hls/HLS-001_v1.md#hls-001) [e](HLS-001_pay)",
+		"[f](mcp://resources/artifacts/hls/HLS-AAA_v1.md)":             "[f](mcp://resources/artifacts/hls/HLS-001_v1.md)",
+		"mcp://resources/artifacts/hls/HLS-AAA_v1.md, and":             "mcp://resources/artifacts/hls/HLS-001_v1.md, and",
+		"## Pay {#hls-aaa}\n<a id=\"hls-aaa\" href=\"#HLS-AAA\">x</a>": "## Pay {#hls-001}\n<a id=\"hls-001\" href=\"#HLS-001\">x</a>",
+		"[g]: #hls-aaa\n[h]: HLS-AAA.md 'HLS-AAA'":                     "[g]: #hls-001\n[h]: HLS-001.md 'HLS-001'",
+		"![i](img/HLS-AAA.png) [j](https://x.example/HLS-AAA.md)":      "![i](img/HLS-AAA.png) [j](https://x.example/HLS-AAA.md)",
+		"[k](//x.example/HLS-AAA) [l](mailto:HLS-AAA) [m](/HLS-AAA)":   "[k](//x.example/HLS-AAA) [l](mailto:HLS-AAA) [m](/HLS-AAA)",
+		"[n](hls-aaa.md) [o](#hls-aaab) [p](#xhls-aaa) [q](#hls-bbb)":  "[n](hls-aaa.md) [o](#hls-aaab) [p](#xhls-aaa) [q](#hls-bbb)",
+		"<img alt=\"HLS-AAA\" src=\"HLS-AAA.png\">":                    "<img alt=\"HLS-AAA\" src=\"HLS-AAA.png\">",
+	} {
+		require.Equal(t, want, replacePlaceholders(text, map[string]string{"HLS-AAA": "HLS-001"}))
+	}
 }
 
 func TestS0_APPROVE_06_Missing(t *testing.T) {

@@ -180,7 +180,7 @@ func replacePlaceholders(text string, mapping map[string]string) string {
 		}
 	})
 	out.WriteString(text[last:])
-	return out.String()
+	return relinked(out.String(), mapping)
 }
 
 // eachPlaceholder finds the words that have the form of a placeholder: prefix,
