@@ -26,6 +26,8 @@ type document struct {
 	metadata metadataPart
 	draft    bool
 	version  int
+	// breakdown is read when it is first needed.
+	breakdown *breakdown
 	// work is how many bytes regular expressions have read for the checks. They
 	// are slow, so it is what a large document costs.
 	work int
@@ -112,8 +114,6 @@ func (d *document) readSections() {
 	}
 }
 
-func isText(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
-
 // fillers are words that stand in a section until somebody writes it, in lower case.
 var fillers = []string{"tbd", "tba", "tbc", "todo", "fixme", "wip", "placeholder", "lorem", "ipsum", "dolor", "sit", "amet"}
 
@@ -134,6 +134,8 @@ func saysSomething(l textLine) bool {
 	}
 	return false
 }
+
+func isText(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // parseHeading returns the level and the text of a heading, or 0 for a line that
 // is none.
