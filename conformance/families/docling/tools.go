@@ -52,29 +52,31 @@ func (s *service) convert(ctx context.Context, call *family.Call, opts *options,
 		return nil, err
 	}
 	doc, err := s.pool.Convert(ctx, req)
-	if most := s.answer; err == nil && most > 0 && answerSize(doc) > most {
-		err = worker.Fail(worker.TooLarge, "the answer of %d bytes, which carries the document twice, is over the limit of %d", answerSize(doc), most)
-	}
 	if err != nil {
 		return nil, advised(err, req.Format)
 	}
-	call.Completed(slog.String("format", req.Format), slog.Int("result_bytes", len(doc)))
-	return doc, nil
+	answer, err := s.answered(doc, call.Origin.Version)
+	if err != nil {
+		return nil, advised(err, req.Format)
+	}
+	fields := []slog.Attr{slog.String("format", req.Format), slog.Int("result_bytes", len(doc))}
+	if dropped := droppedIn(doc); len(dropped) > 0 {
+		fields = append(fields, slog.Any("dropped", dropped))
+	}
+	call.Completed(fields...)
+	return answer, nil
 }
 
-// answerSize is how large an answer is that carries doc as structured content
-// and as text: what is quoted there is counted at its longest.
-func answerSize(doc []byte) int64 {
-	size := 2 * int64(len(doc))
-	for _, c := range doc {
-		switch c {
-		case '"', '\\':
-			size++
-		case '<', '>', '&': // \u003c, in both
-			size += 10
-		}
+// droppedIn are the sentences of a document about what was dropped.
+func droppedIn(doc json.RawMessage) []string {
+	if !bytes.Contains(doc, []byte(`"dropped":[`)) { // most: it is slow to look
+		return nil
 	}
-	return size
+	var d struct {
+		Dropped []string `json:"dropped"`
+	}
+	_ = json.Unmarshal(doc, &d) // it was written here
+	return d.Dropped
 }
 
 // advised says of a document that is too large which options help.

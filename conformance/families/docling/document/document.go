@@ -34,6 +34,9 @@ type Document struct {
 	FieldRegions  []*Region  `json:"field_regions,omitempty"`
 	FieldItems    []*Region  `json:"field_items,omitempty"`
 	Pages         Pages      `json:"pages"`
+	// Dropped are sentences that say what the conversion left out, and how much.
+	// The schema does not know it, and readers of the schema pass it over.
+	Dropped []string `json:"dropped,omitempty"`
 }
 
 // An Origin says which file a document was made from.

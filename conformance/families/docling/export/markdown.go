@@ -17,6 +17,7 @@ func Markdown(d *document.Document, o Options) (string, error) {
 	for _, root := range o.roots(d) {
 		m.children(root, nil)
 	}
+	m.dropped(d.Dropped)
 	if m.full {
 		return "", tooLong()
 	}

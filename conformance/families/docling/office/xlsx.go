@@ -138,8 +138,10 @@ func (x *xlsx) block(g *document.Group, no int, b block, values values, spans ma
 			return nil, err
 		}
 		cell := &c.list[len(c.list)-1]
-		box := provCells(no, at, point{at.row + span.row, at.col + span.col}).BBox
-		cell.BBox = &box
+		if len(b.cells) <= document.ManyCells { // else the place of the table says it
+			box := provCells(no, at, point{at.row + span.row, at.col + span.col}).BBox
+			cell.BBox = &box
+		}
 	}
 	c.cols = b.to.col - b.from.col
 	data, err := c.data(b.to.row-b.from.row, nil)
