@@ -38,6 +38,7 @@ type parts struct {
 	nodes int   // XML elements kept so far
 
 	images int // bytes of embedded images so far
+	points int // points of charts so far
 }
 
 func open(ctx context.Context, data []byte) (*parts, error) {

@@ -67,13 +67,13 @@ func readXLSX(b *document.Builder, p *parts, o Options) error {
 	return nil
 }
 
-// sheets lists the sheets of cells of the workbook, those of macros too; sheets
-// that are charts are left out.
+// sheets lists the sheets of the workbook: those of cells, of macros, and those that
+// are one chart.
 func sheets(workbook *element, rels map[string]relation) []sheet {
 	var list []sheet
 	for _, e := range workbook.child("sheets").all("sheet") {
 		r := rels[e.rel("id")]
-		if kind := path.Base(r.kind); !r.external && (kind == "worksheet" || strings.HasSuffix(kind, "acrosheet")) {
+		if kind := path.Base(r.kind); !r.external && (kind == "worksheet" || kind == "chartsheet" || strings.HasSuffix(kind, "acrosheet")) {
 			state := e.attr("state")
 			list = append(list, sheet{e.attr("name"), r.target, state == "hidden" || state == "veryHidden"})
 		}
@@ -91,6 +91,7 @@ func (x *xlsx) sheet(no int, s sheet) error {
 	if err != nil {
 		return err
 	}
+	drop(x.Builder, rels)
 	shapes, err := x.shapes(s.part, rels)
 	if err != nil {
 		return err
@@ -121,7 +122,9 @@ func (x *xlsx) sheet(no int, s sheet) error {
 		tables = append(tables, placed{block, &table.Item})
 	}
 	for _, shape := range shapes {
-		x.place(g, no, shape)
+		if err := x.place(g, no, shape); err != nil {
+			return err
+		}
 	}
 	return x.readComments(s.name, rels, tables)
 }

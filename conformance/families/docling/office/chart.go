@@ -1,0 +1,270 @@
+package office
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/families/docling/document"
+)
+
+// A chart is what a chart shows: its title, and its series with their values.
+type chart struct {
+	title  string
+	axis   string   // the title of the axis of categories
+	others []string // titles of other axes
+	series []series
+}
+
+// A series is a column of values, and what each is the value of.
+type series struct {
+	name               string
+	categories, values []string
+}
+
+// addChart adds the chart of a part, as a table with the title as its caption:
+// a row for each category and a column for each series. Series with categories of
+// their own get a table of their own. Without data it is a picture.
+func (p *parts) addChart(b *document.Builder, parent document.Parent, name string) error {
+	c, err := p.chart(name)
+	if err != nil {
+		return err
+	}
+	if len(c.series) == 0 {
+		b.Drop(document.LostCharts, 1)
+		picture := b.Picture(parent, nil)
+		if c.title != "" {
+			b.PictureCaption(picture, c.title)
+		}
+		return nil
+	}
+	for first, rest := true, c.series; len(rest) > 0; first = false {
+		n := 1
+		for n < len(rest) && (len(rest[n].categories) == 0 || slices.Equal(rest[n].categories, rest[0].categories)) {
+			n++
+		}
+		data, err := chartTable(c.axis, rest[:n])
+		if err != nil {
+			return err
+		}
+		table := b.Table(parent, data)
+		if first && c.title != "" {
+			b.TableCaption(table, c.title)
+		}
+		rest = rest[n:]
+	}
+	for _, title := range c.others {
+		b.Paragraph(parent, title)
+	}
+	return nil
+}
+
+// chartTable lays out series with the same categories.
+func chartTable(axis string, list []series) (document.TableData, error) {
+	c := newCells()
+	rows := len(list[0].categories)
+	if err := c.add(0, 0, 1, 1, axis); err != nil {
+		return document.TableData{}, err
+	}
+	for col, s := range list {
+		rows = max(rows, len(s.values))
+		if err := c.add(0, col+1, 1, 1, s.name); err != nil {
+			return document.TableData{}, err
+		}
+	}
+	for row := range rows {
+		label := strconv.Itoa(row + 1)
+		if len(list[0].categories) > 0 {
+			label = at(list[0].categories, row)
+		}
+		if err := c.add(row+1, 0, 1, 1, label); err != nil {
+			return document.TableData{}, err
+		}
+		c.list[len(c.list)-1].RowHeader = true
+		for col, s := range list {
+			if err := c.add(row+1, col+1, 1, 1, at(s.values, row)); err != nil {
+				return document.TableData{}, err
+			}
+		}
+	}
+	return c.data(rows+1, nil)
+}
+
+func at(list []string, i int) string {
+	if i < len(list) {
+		return list[i]
+	}
+	return ""
+}
+
+// chart reads the part of a chart, of either of the two forms (chart, chartex). A
+// part that is not there is a chart without data.
+func (p *parts) chart(name string) (*chart, error) {
+	root, err := p.tree(name)
+	if err != nil {
+		return nil, err
+	}
+	c := &chart{}
+	content := root.child("chart")
+	c.title = titleText(content.child("title"))
+	// Numbers look as their own formats say.
+	r := &chartReader{parts: p, shown: newFormats(nil, root.child("date1904").on())}
+	defer r.shown.close()
+	area := content.child("plotArea")
+	for _, kid := range area.children() {
+		if !strings.HasSuffix(kid.name, "Ax") && kid.name != "axis" {
+			for _, ser := range kid.all("ser") {
+				c.series = append(c.series, r.series(ser)...)
+			}
+			continue
+		}
+		switch title := titleText(kid.child("title")); {
+		case title == "":
+		case c.axis == "" && (kid.name == "catAx" || kid.name == "dateAx" || kid.child("catScaling") != nil):
+			c.axis = title
+		default:
+			c.others = append(c.others, title)
+		}
+	}
+	if data := root.child("chartData"); data != nil {
+		c.series = append(c.series, r.extended(area.child("plotAreaRegion"), data)...)
+	}
+	return c, r.err
+}
+
+// chartReader reads the series of a chart.
+type chartReader struct {
+	parts *parts
+	shown *formats
+	err   error // the first
+}
+
+// titleText is a title of a chart or an axis, as it was written or as a cell of
+// the data has it.
+func titleText(e *element) string {
+	tx := e.child("tx")
+	if rich := tx.child("rich"); rich != nil {
+		return strings.Join(drawnText(rich), "\n")
+	}
+	return seriesName(tx)
+}
+
+// seriesName is a text that is in a cell of the data, or only here.
+func seriesName(tx *element) string {
+	for _, v := range []*element{tx.child("strRef", "strCache", "pt", "v"), tx.child("v"), tx.child("txData", "v")} {
+		if v != nil {
+			return strings.TrimSpace(v.text)
+		}
+	}
+	return ""
+}
+
+// series reads one of a chart. The sizes of bubbles are a series beside it.
+func (r *chartReader) series(ser *element) []series {
+	s := series{name: seriesName(ser.child("tx"))}
+	for _, kid := range ser.children() {
+		switch kid.name {
+		case "cat", "xVal":
+			s.categories = r.points(kid)
+		case "val", "yVal":
+			s.values = r.points(kid)
+		}
+	}
+	if len(s.values) == 0 {
+		return nil
+	}
+	list := []series{s}
+	if sizes := r.points(ser.child("bubbleSize")); len(sizes) > 0 {
+		list = append(list, series{strings.TrimSpace(s.name + " (size)"), s.categories, sizes})
+	}
+	return list
+}
+
+// points are the values that a chart keeps of a range of cells, by their place.
+func (r *chartReader) points(e *element) []string {
+	for _, path := range [][]string{{"strRef", "strCache"}, {"numRef", "numCache"}, {"strLit"}, {"numLit"}} {
+		if cache := e.child(path...); cache != nil {
+			return r.level(cache)
+		}
+	}
+	var joined []string
+	for _, lvl := range e.child("multiLvlStrRef", "multiLvlStrCache").all("lvl") { // the innermost first
+		joined = within(joined, r.level(lvl))
+	}
+	return joined
+}
+
+// within puts the names of a level before those of the levels in it: a name holds
+// until the next.
+func within(inner, outer []string) []string {
+	name := ""
+	for i := range inner {
+		if own := at(outer, i); own != "" {
+			name = own
+		}
+		inner[i] = strings.TrimSpace(name + " " + inner[i])
+	}
+	if inner == nil {
+		return outer
+	}
+	return inner
+}
+
+// level are the points of one list.
+func (r *chartReader) level(cache *element) []string {
+	code := cache.attr("formatCode")
+	if e := cache.child("formatCode"); e != nil {
+		code = e.text
+	}
+	var list []string
+	for _, pt := range cache.all("pt") {
+		i := number(pt.attr("idx"), len(list))
+		if i < 0 {
+			continue
+		}
+		if r.parts.points += max(i+1-len(list), 0); r.parts.points > document.MaxCells {
+			r.err = failf(StageParse, TooLarge, "over %d points in charts", document.MaxCells)
+			return nil
+		}
+		text := pt.text
+		if v := pt.child("v"); v != nil {
+			text = v.text
+		}
+		if strings.HasPrefix(cache.name, "num") || code != "" {
+			text = r.shown.coded(code, text)
+		}
+		for len(list) <= i {
+			list = append(list, "")
+		}
+		list[i] = strings.TrimSpace(text)
+	}
+	return list
+}
+
+// extended reads those of the newer kinds of charts (chartex), which name
+// their data by an id.
+func (r *chartReader) extended(area, data *element) (list []series) {
+	byID := map[string]*element{}
+	for _, d := range data.all("data") {
+		byID[d.attr("id")] = d
+	}
+	for _, ser := range area.all("series") {
+		s := series{name: seriesName(ser.child("tx"))}
+		for _, dim := range byID[ser.child("dataId").attr("val")].children() {
+			var joined []string
+			for _, lvl := range dim.all("lvl") {
+				joined = within(joined, r.level(lvl))
+			}
+			switch dim.name {
+			case "strDim":
+				s.categories = joined
+			case "numDim":
+				s.values = joined
+			}
+		}
+		if len(s.values) > 0 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
