@@ -55,7 +55,7 @@ func (s *service) convert(ctx context.Context, call *family.Call, opts *options,
 	if err != nil {
 		return nil, advised(err, req.Format)
 	}
-	answer, err := s.answered(doc, call.Origin.Version)
+	answer, err := s.answered(doc)
 	if err != nil {
 		return nil, advised(err, req.Format)
 	}
