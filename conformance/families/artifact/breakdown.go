@@ -12,8 +12,8 @@ var (
 	beginning = regexp.MustCompile(`^(?:\[[ xX]\][ \t]+)?` +
 		`(?:\d+(?:\.\d+)*[.)]?[ \t]+)?((?:[*_]*(?:[A-Za-z-]+[ \t]+){0,3}(?i:story|task|prd|spec|specification|id)(?:[ \t]*#?\d+)?[*_]*[ \t]*[:.–—-]?[*_]*[ \t]*)?)` +
 		"([*_`~\\[(\"]*)([A-Z]+-[A-Z]{3})([*_`~\\])\"]*)([ \\t]*)(.*)$")
-	// kindOnly is a beginning that says no more than the kind of the item: that of
-	// the sentence "Depends on story US-AAB" says more.
+	// kindOnly is a beginning with no more than the kind of the item: the sentence
+	// "Depends on story US-AAB" has more.
 	kindOnly = regexp.MustCompile(`^(?i:[*_]*(?:(?:high-level[ \t]+)?user[ \t]+|backlog[ \t]+|tech(?:nical)?[ \t]+)?[a-z]+(?:[ \t]*#?\d+)?[*_]*[ \t]*)?$|[:.–—-][*_]*[ \t]*$`)
 	// separator is what parts an id from what its item says.
 	separator = regexp.MustCompile(`^(?:[:–—(|]|-[ \t]|$)`)
@@ -27,7 +27,7 @@ var (
 
 const cellMarkup = " \t*_`~[]()\""
 
-// A clarity says how sure it is that an item is about the id that it begins with.
+// A clarity is how sure it is that an item is about the id that it begins with.
 // What is surer counts alone: "- US-AAB: Refund" is an item, and "- US-AAB comes
 // first" is then a remark about it.
 type clarity int
@@ -56,12 +56,12 @@ type saying struct {
 
 func (d *definition) several() bool { return len(d.clash) > 0 }
 
-// breakdown reads the sections that say what becomes of a document.
+// breakdown reads the sections that break a document down.
 //
 // An item of them defines the id that it begins with: a heading, an item of a list,
-// or a row of a table, in the column whose head says so. It stands below a heading
-// of the breakdown or one that groups its items (Payments). Below a heading that
-// says something else (Constraints), or that is an item itself, nothing is defined.
+// or a row of a table, in the column whose head names ids. It is below a heading of
+// the breakdown or one that groups its items (Payments). Below a heading of
+// something else (Constraints), or that is an item itself, nothing is defined.
 type breakdown struct {
 	defined map[string]*definition
 	// holds are the ids of the documented shape in these sections, and those that an
@@ -80,7 +80,7 @@ type breakdown struct {
 	column    int
 }
 
-// readBreakdown reads the sections of a document that say what becomes of it.
+// readBreakdown reads the sections of a document that break it down.
 func readBreakdown(text string) *breakdown {
 	b := &breakdown{
 		defined: make(map[string]*definition), holds: make(map[string]bool), names: make(map[string]bool), list: -1, column: -1,
@@ -292,9 +292,9 @@ func hasIDForm(l string) (found bool) {
 	return found
 }
 
-// begins returns the id that an item begins with, and what it says. The id is clear
-// if it ends with a colon, a dash or a parenthesis, or is emphasised, or is all; it
-// is plain if a blank follows, but for one in code.
+// begins returns the id that an item begins with, and the text after it. The item is
+// marked if a colon, a dash, a parenthesis or nothing follows the id, or if the id is
+// emphasised. It is plain if a blank follows, unless the id is in code.
 func begins(text string) item {
 	if !hasIDForm(text) {
 		return item{}

@@ -6,8 +6,7 @@ import (
 	"unicode"
 )
 
-// breakdownNames are headings of sections that say what becomes of a document,
-// for people.
+// breakdownNames are headings of sections that break a document down, for people.
 const breakdownNames = "Decomposition, Breakdown, User Stories, Tasks, Specifications, Zerlegung, Décomposition or 分解"
 
 // breakdownWords are the words of such headings, in lower case. Chinese has no
@@ -34,12 +33,12 @@ var (
 	asideParts = []string{"约束", "依赖", "术语", "风险", "说明", "参考"}
 )
 
-// isBreakdown reports whether a heading says that what follows is a breakdown.
+// isBreakdown reports whether a heading begins a breakdown.
 func isBreakdown(name string) bool {
 	return hasWord(strings.ReplaceAll(strings.ToLower(name), "sub-artifact", "subartifact"), breakdownWords, breakdownParts)
 }
 
-// isAside reports whether a heading says that the ids below it need not be items.
+// isAside reports whether ids below a heading need not be items.
 func isAside(name string) bool { return hasWord(strings.ToLower(name), asideWords, asideParts) }
 
 // hasWord reports whether a heading has one of the words, or one of the parts.

@@ -114,11 +114,11 @@ func (d *document) readSections() {
 	}
 }
 
-// fillers are words that stand in a section until somebody writes it, in lower case.
+// fillers are words that fill a section until it is written, in lower case.
 var fillers = []string{"tbd", "tba", "tbc", "todo", "fixme", "wip", "placeholder", "lorem", "ipsum", "dolor", "sit", "amet"}
 
-// saysSomething reports whether a line below a heading says something: a word that
-// fills no gap, or a number. "None" and "n/a" do.
+// saysSomething reports whether a line has a word that is no filler, or a number.
+// "None" and "n/a" count.
 func saysSomething(l textLine) bool {
 	text := l.text
 	if _, item := listItem(text); item != "" {

@@ -1,9 +1,13 @@
 package artifact
 
 import (
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // ownTarget finds what in a line leads to the document itself, to those beside it
@@ -15,22 +19,27 @@ var ownTarget = regexp.MustCompile(`\]\((<[^<>]*>|[^()\s]*(?:\([^()\s]*\)[^()\s]
 	`|\b(?:id|name)="([^"<>]*)"|\{(#[^{}\s]*)\}` +
 	"|(" + resourceRoot + "[^\\s<>\"|)\\]`]*)")
 
-// anchors are the groups of ownTarget that name a place in the document.
-const anchors = 4
+// The groups of ownTarget that name a place in the document.
+const (
+	anchorAttribute = 4
+	anchorOfHeading = 5
+)
 
 // relinked returns a text whose links follow the ids in mapping that it has got:
 // those to its headings, whose anchors changed with them, and those to the
 // documents of the sub-artifacts, which will have the final ids. Links to other
 // files, such as pictures, and to other places stay.
 func relinked(text string, mapping map[string]string) string {
+	if len(mapping) == 0 {
+		return text
+	}
+	r := renumbering{mapping: mapping, any: regexp.MustCompile(strings.Join(slices.Sorted(maps.Keys(mapping)), "|"))}
 	var out strings.Builder
 	last := 0
-	for at, end := 0, 0; at < len(text); at = end {
-		end = len(text)
-		if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
-			end = at + n + 1
-		}
-		l := text[at:end]
+	next := 0
+	for l := range strings.Lines(text) {
+		at := next
+		next += len(l)
 		if !strings.Contains(l, "](") && !strings.Contains(l, "]:") && !strings.Contains(l, `="`) && !strings.Contains(l, "{#") && !strings.Contains(l, resourceRoot) {
 			continue
 		}
@@ -41,7 +50,7 @@ func relinked(text string, mapping map[string]string) string {
 				}
 				start, stop := at+m[2*group], at+m[2*group+1]
 				out.WriteString(text[last:start])
-				out.WriteString(renumbered(text[start:stop], mapping, group >= anchors))
+				out.WriteString(r.target(text[start:stop], group == anchorAttribute || group == anchorOfHeading))
 				last = stop
 			}
 		}
@@ -50,13 +59,19 @@ func relinked(text string, mapping map[string]string) string {
 	return out.String()
 }
 
-// renumbered returns a target with the ids of mapping replaced, if it leads to
-// where ids change. Anchors have them in lower case, too.
-func renumbered(target string, mapping map[string]string, anchor bool) string {
+// A renumbering replaces ids in targets.
+type renumbering struct {
+	mapping map[string]string
+	any     *regexp.Regexp // one of them, in capitals
+}
+
+// target returns a target with its ids replaced, if it leads to where ids change.
+// Anchors have them in lower case, too.
+func (r *renumbering) target(target string, anchor bool) string {
 	file, _, linked := strings.Cut(strings.Trim(target, "<>"), "#")
 	fragment := 0 // where it begins
 	switch {
-	case anchor && !strings.HasPrefix(target, resourceRoot):
+	case anchor:
 	case !isOwn(file):
 		return target
 	case linked:
@@ -64,35 +79,38 @@ func renumbered(target string, mapping map[string]string, anchor bool) string {
 	default:
 		fragment = len(target)
 	}
-	// Beside an underscore an id is one here: US-AAA_v1.md.
-	upper := []byte(target)
-	for i, c := range upper {
-		switch {
-		case 'a' <= c && c <= 'z' && i >= fragment:
-			upper[i] = c - 'a' + 'A'
-		case c == '_':
-			upper[i] = '-'
+	capitals := []byte(target)
+	for i := fragment; i < len(capitals); i++ {
+		if c := capitals[i]; 'a' <= c && c <= 'z' {
+			capitals[i] = c - 'a' + 'A'
 		}
 	}
 	var out strings.Builder
 	last := 0
-	eachPlaceholder(string(upper), func(start, end int) {
-		old := target[start:end]
-		id, ok := mapping[string(upper[start:end])]
+	for _, m := range r.any.FindAllIndex(capitals, -1) {
+		old, id := target[m[0]:m[1]], r.mapping[string(capitals[m[0]:m[1]])]
 		switch {
-		case !ok:
-			return
+		case partOfWord(target[:m[0]], target[m[1]:]):
+			continue
 		case old == strings.ToLower(old):
 			id = strings.ToLower(id)
 		case old != strings.ToUpper(old):
-			return
+			continue
 		}
-		out.WriteString(target[last:start])
+		out.WriteString(target[last:m[0]])
 		out.WriteString(id)
-		last = end
-	})
+		last = m[1]
+	}
 	out.WriteString(target[last:])
 	return out.String()
+}
+
+// partOfWord reports whether letters or digits are beside an id. An underscore is
+// none of them here: US-AAA_v1.md.
+func partOfWord(before, after string) bool {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	next, _ := utf8.DecodeRuneInString(after)
+	return unicode.In(last, unicode.L, unicode.Nd) || unicode.In(next, unicode.L, unicode.Nd)
 }
 
 // isOwn reports whether the file of a target is this document, or an artifact.

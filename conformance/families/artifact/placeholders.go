@@ -18,9 +18,8 @@ import (
 //     (see [breakdown]).
 //
 // XXX is how people write "any number": TASK-XXX is an id only where one item
-// begins with it, and else left alone. A word of the documented shape is left alone
-// too if the breakdown has ids of its type, and this one is only in prose outside:
-// "ids such as US-AAA".
+// begins with it. A word of the documented shape is none if the breakdown has ids of
+// its type, and this one is only in prose outside: "ids such as US-AAA".
 //
 // Any other word of that form is only like one: US-EPA, HLS-TBD. Nobody can tell
 // whether its author means an id, so it is neither replaced nor made a task, and

@@ -36,8 +36,8 @@ var (
 	errShutdown     = errors.New("the server is shutting down")
 )
 
-// isThreadID reports whether the id of a thread is one that S4 allows: any text
-// that can be one segment of a path and is not blank.
+// isThreadID reports whether a text can be the id of a thread: any that can be one
+// segment of a path and is not blank.
 func isThreadID(id string) bool {
 	unfit := func(r rune) bool { return r == '/' || unicode.IsControl(r) }
 	return utf8.ValidString(id) && strings.TrimSpace(id) != "" && !strings.ContainsFunc(id, unfit) && utf8.RuneCountInString(id) <= maxThreadID

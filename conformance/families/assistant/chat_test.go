@@ -249,7 +249,7 @@ func TestChat_S4_REG_02_HoweverItEnds(t *testing.T) {
 	require.NotContains(t, hanging.logs.String(), `"level":"ERROR"`, "a client that leaves is no error")
 }
 
-// A chat that took too long is an error, whoever waits for it.
+// A chat that took too long is an error.
 func TestChat_TooLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -269,7 +269,7 @@ func TestChat_TooLong(t *testing.T) {
 	})
 }
 
-// S4 puts no form on the id of a thread.
+// The ids of threads have no form.
 func TestChat_ThreadIDs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/server/family"
 )
 
-// A conversion that dropped something says what and how much: in the result, at
-// the end of the Markdown, and in the log.
+// What a conversion dropped, and how much, is in the result, at the end of the
+// Markdown, and in the log.
 func TestDropped(t *testing.T) {
 	t.Parallel()
 	const page = `<h1>Title</h1><p>Text</p><img src="a.png"><img src="b.png"><img src="c.png" alt="a ship"><img src="d.png" alt="">` +

@@ -34,8 +34,8 @@ type Document struct {
 	FieldRegions  []*Region  `json:"field_regions,omitempty"`
 	FieldItems    []*Region  `json:"field_items,omitempty"`
 	Pages         Pages      `json:"pages"`
-	// Dropped are sentences that say what the conversion left out, and how much.
-	// The schema does not know it, and readers of the schema pass it over.
+	// Dropped lists, as sentences, the kinds of content that the conversion left out,
+	// with their numbers. Readers of the schema ignore it.
 	Dropped []string `json:"dropped,omitempty"`
 }
 

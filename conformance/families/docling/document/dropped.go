@@ -28,8 +28,7 @@ type losses struct {
 	counts map[Loss]int
 }
 
-// Drop notes that the conversion left out n more of something; the document will
-// say so.
+// Drop notes that the conversion left out n more of something.
 func (b *Builder) Drop(what Loss, n int) {
 	if n <= 0 {
 		return
@@ -54,7 +53,7 @@ func (b *Builder) DropPictures() {
 	b.Drop(LostPictures, n)
 }
 
-// sentences say what was dropped and how much; nil is nothing.
+// sentences are what was dropped, with the numbers; nil is nothing.
 func (l *losses) sentences() (list []string) {
 	for _, kind := range l.kinds {
 		if n := l.counts[kind]; n > 1 {

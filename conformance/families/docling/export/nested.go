@@ -6,14 +6,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/families/docling/document"
 )
 
-// A nestingCell is a cell that holds tables: what else it says, and the tables.
+// A nestingCell is a cell that holds tables: its own text, and the tables.
 type nestingCell struct {
 	text   string
 	tables []*document.Table
 }
 
 // nestingCells are the cells of a table that refer to tables below it, by the place
-// where they begin. The text of such a cell repeats what its tables say.
+// where they begin. The text of such a cell repeats that of its tables.
 func nestingCells(t *document.Table, find func(document.Ref) document.Parent) map[[2]int]nestingCell {
 	var found map[[2]int]nestingCell
 	for _, c := range t.Data.Cells {

@@ -107,7 +107,7 @@ func (p *parts) chart(name string) (*chart, error) {
 	c := &chart{}
 	content := root.child("chart")
 	c.title = titleText(content.child("title"))
-	// Numbers look as their own formats say.
+	// Numbers are shown in their own formats.
 	r := &chartReader{parts: p, shown: newFormats(nil, root.child("date1904").on())}
 	defer r.shown.close()
 	area := content.child("plotArea")

@@ -59,21 +59,36 @@ func TestCharts(t *testing.T) {
 		name, part string
 		want       []string
 	}{
-		{"columns", chartPart("Sales", `<c:barChart>`+north+ser("South", cached("str", "", "Q1", "Q2"), cached("num", "0%", "", "0.25"))+`</c:barChart>`+axis("catAx", "Quarter")+axis("valAx", "EUR")),
-			[]string{"  table [Quarter] [North] [South] [Q1] [1.5] [] [Q2] [30000] [25%]", "    caption: Sales", "  text: EUR"}},
-		{"two kinds in one", chartPart("", `<c:barChart>`+north+`</c:barChart><c:lineChart>`+ser("Trend", cached("str", "", "Q1", "Q2"), cached("num", "", "2", "3"))+`</c:lineChart>`),
-			[]string{"  table [] [North] [Trend] [Q1] [1.5] [2] [Q2] [30000] [3]"}},
-		{"categories of their own", chartPart("XY", `<c:scatterChart><c:ser><c:tx><c:v>a</c:v></c:tx><c:xVal>`+cached("num", "", "1", "2")+`</c:xVal><c:yVal>`+cached("num", "", "3", "4")+`</c:yVal></c:ser>`+
-			`<c:ser><c:xVal>`+cached("num", "", "5")+`</c:xVal><c:yVal>`+cached("num", "", "6")+`</c:yVal><c:bubbleSize>`+cached("num", "", "7")+`</c:bubbleSize></c:ser></c:scatterChart>`),
-			[]string{"  table [] [a] [1] [3] [2] [4]", "    caption: XY", "  table [] [] [(size)] [5] [6] [7]"}},
+		{
+			"columns",
+			chartPart("Sales", `<c:barChart>`+north+ser("South", cached("str", "", "Q1", "Q2"), cached("num", "0%", "", "0.25"))+`</c:barChart>`+axis("catAx", "Quarter")+axis("valAx", "EUR")),
+			[]string{"  table [Quarter] [North] [South] [Q1] [1.5] [] [Q2] [30000] [25%]", "    caption: Sales", "  text: EUR"},
+		},
+		{
+			"two kinds in one",
+			chartPart("", `<c:barChart>`+north+`</c:barChart><c:lineChart>`+ser("Trend", cached("str", "", "Q1", "Q2"), cached("num", "", "2", "3"))+`</c:lineChart>`),
+			[]string{"  table [] [North] [Trend] [Q1] [1.5] [2] [Q2] [30000] [3]"},
+		},
+		{
+			"categories of their own",
+			chartPart("XY", `<c:scatterChart><c:ser><c:tx><c:v>a</c:v></c:tx><c:xVal>`+cached("num", "", "1", "2")+`</c:xVal><c:yVal>`+cached("num", "", "3", "4")+`</c:yVal></c:ser>`+
+				`<c:ser><c:xVal>`+cached("num", "", "5")+`</c:xVal><c:yVal>`+cached("num", "", "6")+`</c:yVal><c:bubbleSize>`+cached("num", "", "7")+`</c:bubbleSize></c:ser></c:scatterChart>`),
+			[]string{"  table [] [a] [1] [3] [2] [4]", "    caption: XY", "  table [] [] [(size)] [5] [6] [7]"},
+		},
 		{"dates", chartPart("", `<c:lineChart>`+ser("n", cached("num", "yyyy\\-mm\\-dd", "45658"), cached("num", "", "1"))+`</c:lineChart>`), []string{"  table [] [n] [2025-01-01] [1]"}},
-		{"levels of categories", chartPart("", `<c:barChart>`+ser("n", `<c:multiLvlStrRef><c:multiLvlStrCache><c:lvl><c:pt idx="0"><c:v>Q1</c:v></c:pt><c:pt idx="1"><c:v>Q2</c:v></c:pt></c:lvl><c:lvl><c:pt idx="0"><c:v>2025</c:v></c:pt></c:lvl></c:multiLvlStrCache></c:multiLvlStrRef>`, cached("num", "", "1", "2"))+`</c:barChart>`),
-			[]string{"  table [] [n] [2025 Q1] [1] [2025 Q2] [2]"}},
+		{
+			"levels of categories",
+			chartPart("", `<c:barChart>`+ser("n", `<c:multiLvlStrRef><c:multiLvlStrCache><c:lvl><c:pt idx="0"><c:v>Q1</c:v></c:pt><c:pt idx="1"><c:v>Q2</c:v></c:pt></c:lvl><c:lvl><c:pt idx="0"><c:v>2025</c:v></c:pt></c:lvl></c:multiLvlStrCache></c:multiLvlStrRef>`, cached("num", "", "1", "2"))+`</c:barChart>`),
+			[]string{"  table [] [n] [2025 Q1] [1] [2025 Q2] [2]"},
+		},
 		{"no categories", chartPart("", `<c:pieChart><c:ser><c:val><c:numLit><c:pt idx="0"><c:v>8</c:v></c:pt></c:numLit></c:val></c:ser></c:pieChart>`), []string{"  table [] [] [1] [8]"}},
-		{"the newer form", `<cx:chartSpace xmlns:cx="x"><cx:chartData><cx:data id="7"><cx:strDim type="cat"><cx:lvl><cx:pt idx="0">Start</cx:pt><cx:pt idx="1">End</cx:pt></cx:lvl></cx:strDim>` +
-			`<cx:numDim type="val"><cx:lvl formatCode="General"><cx:pt idx="0">1</cx:pt><cx:pt idx="1">2</cx:pt></cx:lvl></cx:numDim></cx:data></cx:chartData><cx:chart><cx:title><cx:tx><cx:txData><cx:v>Fall</cx:v></cx:txData></cx:tx></cx:title>` +
-			`<cx:plotArea><cx:plotAreaRegion><cx:series><cx:tx><cx:txData><cx:v>Cash</cx:v></cx:txData></cx:tx><cx:dataId val="7"/></cx:series></cx:plotAreaRegion></cx:plotArea></cx:chart></cx:chartSpace>`,
-			[]string{"  table [] [Cash] [Start] [1] [End] [2]", "    caption: Fall"}},
+		{
+			"the newer form",
+			`<cx:chartSpace xmlns:cx="x"><cx:chartData><cx:data id="7"><cx:strDim type="cat"><cx:lvl><cx:pt idx="0">Start</cx:pt><cx:pt idx="1">End</cx:pt></cx:lvl></cx:strDim>` +
+				`<cx:numDim type="val"><cx:lvl formatCode="General"><cx:pt idx="0">1</cx:pt><cx:pt idx="1">2</cx:pt></cx:lvl></cx:numDim></cx:data></cx:chartData><cx:chart><cx:title><cx:tx><cx:txData><cx:v>Fall</cx:v></cx:txData></cx:tx></cx:title>` +
+				`<cx:plotArea><cx:plotAreaRegion><cx:series><cx:tx><cx:txData><cx:v>Cash</cx:v></cx:txData></cx:tx><cx:dataId val="7"/></cx:series></cx:plotAreaRegion></cx:plotArea></cx:chart></cx:chartSpace>`,
+			[]string{"  table [] [Cash] [Start] [1] [End] [2]", "    caption: Fall"},
+		},
 		{"without data", chartPart("Sales", ""), []string{"  picture", "    caption: Sales"}},
 		{"a part that is not there", "", []string{"  picture"}},
 	} {

@@ -141,7 +141,7 @@ func (x *xlsx) block(g *document.Group, no int, b block, values values, spans ma
 			return nil, err
 		}
 		cell := &c.list[len(c.list)-1]
-		if len(b.cells) <= document.ManyCells { // else the place of the table says it
+		if len(b.cells) <= document.ManyCells { // else it follows from the place of the table
 			box := provCells(no, at, point{at.row + span.row, at.col + span.col}).BBox
 			cell.BBox = &box
 		}

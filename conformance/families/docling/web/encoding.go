@@ -29,7 +29,7 @@ func decoded(res *http.Response) (io.Reader, error) {
 }
 
 // inflated reads deflate in both forms that servers send: with the header of zlib,
-// as the standard says, and without.
+// as in the standard, and without.
 func inflated(body io.Reader) (io.Reader, error) {
 	packed := bufio.NewReader(body)
 	head, err := packed.Peek(2)
@@ -57,8 +57,7 @@ func (e *encoded) Read(p []byte) (int, error) {
 	return n, claimed(err)
 }
 
-// claimed is an error of decoding as what it says of the document; those of the
-// network stay.
+// claimed makes an error of decoding one of the document; those of the network stay.
 func claimed(err error) error {
 	var corrupt flate.CorruptInputError
 	if errors.As(err, &corrupt) || errors.Is(err, zlib.ErrHeader) || errors.Is(err, zlib.ErrChecksum) ||

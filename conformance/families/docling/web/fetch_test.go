@@ -28,9 +28,9 @@ import (
 func TestFetch_ContentEncoding(t *testing.T) {
 	t.Parallel()
 	page := []byte("<html><body>" + strings.Repeat("a page ", 1000) + "</body></html>")
-	packed := func(make func(io.Writer) io.WriteCloser, data []byte) []byte {
+	packed := func(writer func(io.Writer) io.WriteCloser, data []byte) []byte {
 		var b bytes.Buffer
-		w := make(&b)
+		w := writer(&b)
 		_, err := w.Write(data)
 		require.NoError(t, err)
 		require.NoError(t, w.Close())

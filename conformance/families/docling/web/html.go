@@ -169,7 +169,7 @@ func hidden(n *html.Node) bool {
 	return unseen(n)
 }
 
-// unseen says whether a page does not show an element.
+// unseen reports whether a page does not show an element.
 func unseen(n *html.Node) bool {
 	look := strings.ToLower(strings.Join(strings.Fields(attr(n, "style")), ""))
 	return has(n, "hidden") || attr(n, "aria-hidden") == "true" ||
