@@ -113,14 +113,20 @@ async function officeparser(_, data) {
 }
 
 // The parts of a package that the programs above do not open: text boxes of sheets,
-// diagrams, comments and notes. Only the elements that hold text count.
+// diagrams, charts, comments and notes. Only the elements that hold text count.
 async function parts(format, data) {
   const { default: xlsx } = await import("xlsx");
   const zip = xlsx.CFB.read(Buffer.from(data), { type: "buffer" });
   const out = [];
   zip.FullPaths.forEach((path, i) => {
-    if (!unopened[format].test(path.replace(/^[^/]*\//, ""))) return;
+    const name = path.replace(/^[^/]*\//, "");
+    const chart = /^(?:word|xl|ppt)\/charts\/chart[^/]*\.xml$/.test(name);
+    if (!chart && !unopened[format].test(name)) return;
     const xml = Buffer.from(zip.FileIndex[i].content).toString("utf8");
+    if (chart) {
+      for (const [, text] of xml.matchAll(/<(?:\w+:)?(?:t|v|pt)(?:\s[^>]*)?>([^<]+)</g)) out.push(unescape(text), "\n");
+      return;
+    }
     for (const [, paragraph] of xml.matchAll(/<(?:\w+:)?(?:p|comment|pt)(?:\s[^>]*)?>(.*?)<\/(?:\w+:)?(?:p|comment|pt)>/gs)) {
       for (const [, text] of paragraph.matchAll(/<(?:\w+:)?t(?:\s[^>]*)?>([^<]*)</g)) out.push(unescape(text));
       out.push("\n");

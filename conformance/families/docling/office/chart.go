@@ -104,12 +104,11 @@ func (p *parts) chart(name string) (*chart, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &chart{}
-	content := root.child("chart")
-	c.title = titleText(content.child("title"))
 	// Numbers are shown in their own formats.
 	r := &chartReader{parts: p, shown: newFormats(nil, root.child("date1904").on())}
 	defer r.shown.close()
+	content := root.child("chart")
+	c := &chart{title: r.title(content.child("title"))}
 	area := content.child("plotArea")
 	for _, kid := range area.children() {
 		if !strings.HasSuffix(kid.name, "Ax") && kid.name != "axis" {
@@ -118,7 +117,7 @@ func (p *parts) chart(name string) (*chart, error) {
 			}
 			continue
 		}
-		switch title := titleText(kid.child("title")); {
+		switch title := r.title(kid.child("title")); {
 		case title == "":
 		case c.axis == "" && (kid.name == "catAx" || kid.name == "dateAx" || kid.child("catScaling") != nil):
 			c.axis = title
@@ -139,29 +138,28 @@ type chartReader struct {
 	err   error // the first
 }
 
-// titleText is a title of a chart or an axis, as it was written or as a cell of
-// the data has it.
-func titleText(e *element) string {
+// title is that of a chart or an axis, as it was written or as a cell has it.
+func (r *chartReader) title(e *element) string {
 	tx := e.child("tx")
 	if rich := tx.child("rich"); rich != nil {
 		return strings.Join(drawnText(rich), "\n")
 	}
-	return seriesName(tx)
+	return r.name(tx)
 }
 
-// seriesName is a text that is in a cell of the data, or only here.
-func seriesName(tx *element) string {
-	for _, v := range []*element{tx.child("strRef", "strCache", "pt", "v"), tx.child("v"), tx.child("txData", "v")} {
+// name is a text that is in a cell of the data, or only here.
+func (r *chartReader) name(tx *element) string {
+	for _, v := range []*element{tx.child("v"), tx.child("txData", "v")} {
 		if v != nil {
 			return strings.TrimSpace(v.text)
 		}
 	}
-	return ""
+	return strings.Join(r.points(tx), " ")
 }
 
 // series reads one of a chart. The sizes of bubbles are a series beside it.
 func (r *chartReader) series(ser *element) []series {
-	s := series{name: seriesName(ser.child("tx"))}
+	s := series{name: r.name(ser.child("tx"))}
 	for _, kid := range ser.children() {
 		switch kid.name {
 		case "cat", "xVal":
@@ -183,15 +181,43 @@ func (r *chartReader) series(ser *element) []series {
 // points are the values that a chart keeps of a range of cells, by their place.
 func (r *chartReader) points(e *element) []string {
 	for _, path := range [][]string{{"strRef", "strCache"}, {"numRef", "numCache"}, {"strLit"}, {"numLit"}} {
-		if cache := e.child(path...); cache != nil {
-			return r.level(cache)
+		if list := r.level(e.child(path...)); len(list) > 0 {
+			return list
 		}
 	}
 	var joined []string
 	for _, lvl := range e.child("multiLvlStrRef", "multiLvlStrCache").all("lvl") { // the innermost first
 		joined = within(joined, r.level(lvl))
 	}
+	if len(joined) == 0 {
+		return r.resolved(e)
+	}
 	return joined
+}
+
+// resolved are the values of the cells that a series refers to.
+func (r *chartReader) resolved(e *element) []string {
+	for _, kind := range []string{"strRef", "numRef"} {
+		f := e.child(kind, "f")
+		if f == nil || r.parts.resolve == nil || r.err != nil {
+			continue
+		}
+		var list []string
+		if list, r.err = r.parts.resolve(strings.TrimSpace(f.text)); r.err != nil {
+			return nil
+		}
+		if r.count(len(list)); r.err == nil {
+			return list
+		}
+	}
+	return nil
+}
+
+// count holds the number of points against the limit.
+func (r *chartReader) count(more int) {
+	if r.parts.points += more; r.parts.points > document.MaxCells {
+		r.err = failf(StageParse, TooLarge, "over %d points in charts", document.MaxCells)
+	}
 }
 
 // within puts the names of a level before those of the levels in it: a name holds
@@ -212,6 +238,9 @@ func within(inner, outer []string) []string {
 
 // level are the points of one list.
 func (r *chartReader) level(cache *element) []string {
+	if cache == nil {
+		return nil
+	}
 	code := cache.attr("formatCode")
 	if e := cache.child("formatCode"); e != nil {
 		code = e.text
@@ -222,8 +251,7 @@ func (r *chartReader) level(cache *element) []string {
 		if i < 0 {
 			continue
 		}
-		if r.parts.points += max(i+1-len(list), 0); r.parts.points > document.MaxCells {
-			r.err = failf(StageParse, TooLarge, "over %d points in charts", document.MaxCells)
+		if r.count(max(i+1-len(list), 0)); r.err != nil {
 			return nil
 		}
 		text := pt.text
@@ -249,7 +277,7 @@ func (r *chartReader) extended(area, data *element) (list []series) {
 		byID[d.attr("id")] = d
 	}
 	for _, ser := range area.all("series") {
-		s := series{name: seriesName(ser.child("tx"))}
+		s := series{name: r.name(ser.child("tx"))}
 		for _, dim := range byID[ser.child("dataId").attr("val")].children() {
 			var joined []string
 			for _, lvl := range dim.all("lvl") {

@@ -129,6 +129,15 @@ func TestChartsOfSheetsAndDocuments(t *testing.T) {
 	require.Equal(t, append([]string{"sheet", "  table [1]"}, want...), outline(d))
 	require.Equal(t, document.BBox{L: 1, T: 2, R: 2, B: 3, Origin: document.TopLeft}, d.Tables[1].Prov[0].BBox)
 
+	// Some programs write charts that only refer to their cells.
+	parts["xl/charts/chart1.xml"] = chartPart("Sales", `<c:barChart><c:ser><c:tx><c:strRef><c:f>'One'!$A$1</c:f></c:strRef></c:tx>`+
+		`<c:val><c:numRef><c:f>'One'!$A$1:$A$1</c:f></c:numRef></c:val></c:ser></c:barChart>`)
+	d, err = office.XLSX(t.Context(), archive(t, zip.Deflate, parts), "x.xlsx", office.Options{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"sheet", "  table [1]", "  table [] [1] [1] [1]", "    caption: Sales"}, outline(d))
+	require.Empty(t, d.Dropped)
+	parts["xl/charts/chart1.xml"] = chart
+
 	for name, text := range parts {
 		parts[name] = strings.ReplaceAll(text, "/worksheet\"", "/chartsheet\"")
 	}

@@ -39,6 +39,8 @@ type parts struct {
 
 	images int // bytes of embedded images so far
 	points int // points of charts so far
+	// resolve finds the cells that a chart refers to, in workbooks.
+	resolve func(reference string) ([]string, error)
 }
 
 func open(ctx context.Context, data []byte) (*parts, error) {

@@ -23,6 +23,8 @@ type xlsx struct {
 	people  map[string]string // who wrote threads of comments, by their ids
 	formats *formats
 	filled  int
+	names   map[string]string // parts of sheets by their names
+	read    map[string]values // cells by the part of the sheet, of the last sheet read
 }
 
 // A sheet is a worksheet's name and part.
@@ -54,8 +56,13 @@ func readXLSX(b *document.Builder, p *parts, o Options) error {
 	}
 	x.formats = newFormats(styles, root.child("workbookPr").yes("date1904"))
 	defer x.formats.close()
+	x.names, p.resolve = map[string]string{}, x.referred
+	all := sheets(root, rels)
+	for _, s := range all {
+		x.names[s.name] = s.part
+	}
 	read := 0
-	for i, s := range sheets(root, rels) {
+	for i, s := range all {
 		if !o.includes(i+1, read) {
 			continue
 		}
@@ -87,6 +94,7 @@ func (x *xlsx) sheet(no int, s sheet) error {
 	if err != nil {
 		return err
 	}
+	x.remember(s.part, values)
 	rels, err := x.relations(s.part)
 	if err != nil {
 		return err

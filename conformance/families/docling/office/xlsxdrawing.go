@@ -1,13 +1,14 @@
 package office
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/families/docling/document"
 )
 
-// A sheetShape is what lies on the cells of a sheet: a picture, a chart, text, or
-// a control of a form.
+// A sheetShape is what lies on the cells of a sheet: a picture, a chart, text (also
+// that of a diagram), or a control of a form.
 type sheetShape struct {
 	picture  bool
 	chart    bool
@@ -39,6 +40,13 @@ func (x *xlsx) shapes(sheet string, rels map[string]relation) ([]sheetShape, err
 			embed := pic.child("blipFill", "blip").rel("embed")
 			found = append(found, sheetShape{picture: true, part: rels[embed].target, from: from, to: to})
 		})
+		anchor.find("relIds", func(ids *element) {
+			texts, failed := x.diagram(rels[ids.rel("dm")].target)
+			for _, text := range texts {
+				found = append(found, sheetShape{text: text, label: document.Plain, from: from, to: to})
+			}
+			err = cmp.Or(err, failed)
+		})
 		anchor.find("chart", func(chart *element) {
 			found = append(found, sheetShape{chart: true, part: rels[chart.rel("id")].target, from: from, to: to})
 		})
@@ -52,7 +60,7 @@ func (x *xlsx) shapes(sheet string, rels map[string]relation) ([]sheetShape, err
 			}
 		})
 	}
-	return found, nil
+	return found, err
 }
 
 // controls says which shapes of a sheet are checkboxes, and whether they are ticked.
