@@ -20,7 +20,7 @@ func (s *service) fileTool(format *fileFormat) family.Tool {
 		Title: "Convert " + format.title,
 		Description: "Convert a " + format.title + " file into a DoclingDocument: its text in reading order with its structure. " + format.about +
 			" Give file_path (below a folder the server may read), or content_base64 with filename. Export the result with export_markdown, export_html or export_json." +
-			" Options: " + format.options + "image_mode (placeholder or embedded).",
+			" Options: " + format.options + "image_mode (placeholder or embedded). The member dropped lists what was left out.",
 		InputSchema: fileSchema,
 		ReadOnly:    true,
 		Handle: func(ctx context.Context, call *family.Call) (any, error) {
@@ -100,7 +100,7 @@ func (s *service) urlTool() family.Tool {
 		Title: "Convert URL",
 		Description: "Fetch an http or https URL and convert it into a DoclingDocument: an HTML page with its headings, lists, tables and links, " +
 			"or a PDF or office file. Only addresses of the public internet are fetched, with at most 5 redirects and 50 MiB. " +
-			"Options: main_content_only, infer_furniture, image_mode (placeholder or embedded), and for files page_range, max_pages and row_range.",
+			"Options: main_content_only, infer_furniture, image_mode (placeholder or embedded), and for files page_range, max_pages and row_range. The member dropped lists what was left out.",
 		InputSchema: urlSchema,
 		ReadOnly:    true,
 		Handle:      s.convertURL,
