@@ -22,10 +22,18 @@ var (
 	LostDrawings = Loss{"1 drawing was dropped.", "%d drawings were dropped."}
 )
 
-// losses counts what was dropped, in the order in which it was first.
+// losses are what was dropped: sentences, and counts in the order in which each kind
+// was first.
 type losses struct {
+	said   []string
 	kinds  []Loss
 	counts map[Loss]int
+}
+
+// Lost notes in a sentence of its own what the conversion left out, with how much. It
+// names no content: sentences go to the log.
+func (b *Builder) Lost(format string, args ...any) {
+	b.lost.said = append(b.lost.said, fmt.Sprintf(format, args...))
 }
 
 // Drop notes that the conversion left out n more of something.
@@ -54,7 +62,8 @@ func (b *Builder) DropPictures() {
 }
 
 // sentences are what was dropped, with the numbers; nil is nothing.
-func (l *losses) sentences() (list []string) {
+func (l *losses) sentences() []string {
+	list := slices.Clone(l.said)
 	for _, kind := range l.kinds {
 		if n := l.counts[kind]; n > 1 {
 			list = append(list, fmt.Sprintf(kind.Many, n))

@@ -17,6 +17,7 @@ func TestDropped(t *testing.T) {
 	b.PictureCaption(b.Picture(nil, nil), "a caption")
 	b.Picture(nil, nil)
 	b.Drop(document.LostFrames, 1)
+	b.Lost("%d pages have no text", 7)
 	b.Drop(document.LostMedia, 0)
 	b.Drop(document.LostObjects, 2)
 	b.Drop(document.LostFrames, 2)
@@ -24,6 +25,7 @@ func TestDropped(t *testing.T) {
 	d, err := b.Document()
 	require.NoError(t, err)
 	require.Equal(t, []string{
+		"7 pages have no text",
 		"3 embedded pages were dropped: frames are not fetched.",
 		"2 embedded files were dropped.",
 		"2 pictures have no text: what they show was not read.",
