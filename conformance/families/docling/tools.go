@@ -59,6 +59,9 @@ func (s *service) convert(ctx context.Context, call *family.Call, opts *options,
 		return nil, advised(err, req.Format)
 	}
 	call.Completed(slog.String("format", req.Format), slog.Int("result_bytes", len(doc)))
+	if lost := losses(doc); len(lost) > 0 {
+		call.Completed(slog.Any("not_converted", lost))
+	}
 	return doc, nil
 }
 

@@ -13,6 +13,8 @@ type Builder struct {
 	doc  *Document
 	at   *Prov
 	size int64
+
+	losses *Group // see Lost
 }
 
 // The least that a node and a cell take as JSON; a cell stands there twice, as

@@ -8,7 +8,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/families/docling/document"
 )
 
-// Markdown exports the body as GitHub's Markdown.
+// Markdown exports the body as GitHub's Markdown, and at its end the remarks about what
+// the conversion left out.
 func Markdown(d *document.Document, o Options) (string, error) {
 	if err := document.CheckStructure(d); err != nil {
 		return "", err
@@ -16,6 +17,9 @@ func Markdown(d *document.Document, o Options) (string, error) {
 	m := &markdown{Options: o, find: d.Lookup(), step: o.indent(4), numbered: map[document.Ref]int{}}
 	for _, root := range o.roots(d) {
 		m.children(root, nil)
+	}
+	for _, lost := range d.Losses() {
+		m.block(escape(oneLine(lost)), nil, "> Not converted: ")
 	}
 	if m.full {
 		return "", tooLong()

@@ -14,8 +14,9 @@ const firstFromRight = 0x590
 
 // reorder puts pieces of text that stand from left to right on a line into the
 // order they are read in. It undoes the Unicode bidirectional algorithm, as far
-// as what it did can be seen.
-func reorder(pieces []string) string {
+// as what it did can be seen. Where most text of the page runs from the right, so does a
+// line of both directions.
+func reorder(pieces []string, pageFromRight bool) string {
 	if plain := strings.Join(pieces, ""); !strings.ContainsFunc(plain, func(r rune) bool { return r >= firstFromRight }) {
 		return plain
 	}
@@ -41,7 +42,8 @@ func reorder(pieces []string) string {
 	}
 	// A line with a long Latin name in it has both its ends from the right.
 	ends := fromRight(first) && fromRight(last) && right*fewLetters >= left
-	return visual{pieces, classes, islands(classes)}.logical(ends || right > left)
+	foreign := first == bidi.L && last == bidi.L && right*fewLetters < left
+	return visual{pieces, classes, islands(classes)}.logical(ends || right > left || pageFromRight && !foreign)
 }
 
 // fewLetters is how many times as many Latin letters a line that runs from the
@@ -70,6 +72,20 @@ func runsFromRight(texts []string) bool {
 		}
 	}
 	return right > left
+}
+
+// markDirection tells glyphs of a page on which most letters run from the right so.
+func markDirection(glyphs []glyph) {
+	texts := make([]string, len(glyphs))
+	for i := range glyphs {
+		texts[i] = glyphs[i].text
+	}
+	if !runsFromRight(texts) {
+		return
+	}
+	for i := range glyphs {
+		glyphs[i].fromRight = true
+	}
 }
 
 // classOf is the class of the first sign of a text that is no mark.

@@ -3,6 +3,8 @@ package pdf
 import (
 	"bytes"
 	"math"
+	"strings"
+	"unicode/utf8"
 )
 
 // The limits of what a page may draw.
@@ -33,12 +35,16 @@ type glyph struct {
 	x, y, w      float64
 	size         float64
 	bold, italic bool
-	spaced       bool // a space is drawn before it
+	spaced       bool    // a space is drawn before it
+	track        float64 // the white between all letters of its text
+	order        int     // when it is drawn, among all of the page
+	fromRight    bool    // so does most text of the page
+	tag          *element
 }
 
 // apart says that a word ends between a glyph and the next one on its line.
 func (g *glyph) apart(next *glyph) bool {
-	gap := next.x - g.x - g.w
+	gap := next.x - g.x - g.w - g.track
 	return gap > wordGap*next.size || next.spaced && gap > spaceGap*next.size
 }
 
@@ -60,13 +66,21 @@ type state struct {
 
 // An interpreter runs the content of one page.
 type interpreter struct {
-	fonts     map[int]*font // by number of the object, for the whole document
-	glyphs    []glyph
+	fonts         map[int]*font // by number of the object, for the whole document
+	width, height float64       // of the page as it is shown
+
+	glyphs    map[int][]glyph // by the angle that their text runs at, see angle
+	drawn     int             // glyphs
+	outside   int             // characters beside the page
 	images    []box
 	path      path
-	across    []rule
-	down      []rule
+	rules     []box
+	dots      []box // what may be bullets
 	operators int
+
+	tags   map[int]*element // of the page, by the numbers of marked content
+	tag    *element         // of what is being drawn
+	marked []marked
 }
 
 // draw runs a stream of operators with its resources, or those of an array one
@@ -77,7 +91,7 @@ func (in *interpreter) draw(stream, resources value, ctm matrix, depth int) {
 	fonts := resources.Key("Font")
 	scan := &scanner{data: content(stream)}
 	scan.each(func(op []byte, args []operand) {
-		if in.operators++; in.operators > maxOperators || len(in.glyphs) > maxGlyphs {
+		if in.operators++; in.operators > maxOperators || in.drawn > maxGlyphs {
 			panic(ErrTooMuch) // see read
 		}
 		switch string(op) {
@@ -106,7 +120,7 @@ func (in *interpreter) draw(stream, resources value, ctm matrix, depth int) {
 				in.external(&s, resources.Key("ExtGState").Key(string(args[0].text)))
 			}
 		default:
-			if !in.pathOperator(&s, op, args) {
+			if !in.markedOperator(op, args, resources) && !in.pathOperator(&s, op, args) {
 				in.textOperator(&s, op, args)
 			}
 		}
@@ -162,7 +176,12 @@ func (in *interpreter) form(x, resources value, ctm matrix, depth int) {
 	if own := x.Key("Resources"); own.Kind() == dictKind {
 		resources = own
 	}
+	marked, tags, tag := in.marked, in.tags, in.tag
+	if in.marked = nil; x.Key("StructParents").Kind() == numberKind {
+		in.tags = nil // its numbers are its own
+	}
 	in.draw(x, resources, matrixIn(x).mul(ctm), depth)
+	in.marked, in.tags, in.tag = marked, tags, tag
 }
 
 // matrixIn is the matrix of a form.
@@ -249,15 +268,20 @@ func (in *interpreter) textOperator(s *state, op []byte, args []operand) {
 			if part.kind == stringKind {
 				in.show(s, part.text)
 			}
-			s.text = s.text.advanced(-part.num / 1000 * s.size * s.scale) // zero but of numbers
+			by := -part.num / 1000 * s.size // zero but of numbers
+			if s.font != nil && s.font.vertical != nil {
+				s.text = s.text.moved(0, by)
+			} else {
+				s.text = s.text.moved(by*s.scale, 0)
+			}
 		}
 	}
 }
 
-// advanced is a matrix after a step along its base line.
-func (m matrix) advanced(by float64) matrix {
-	m[4] += by * m[0]
-	m[5] += by * m[1]
+// moved is a matrix after a step along its base line and up from it.
+func (m matrix) moved(across, up float64) matrix {
+	m[4] += across*m[0] + up*m[2]
+	m[5] += across*m[1] + up*m[3]
 	return m
 }
 
@@ -268,33 +292,52 @@ func (in *interpreter) show(s *state, codes []byte) {
 	}
 	m := matrix{s.size * s.scale, 0, 0, s.size, 0, s.rise}.mul(s.text).mul(s.ctm)
 	step := s.text.mul(s.ctm)
-	along := 0.0
+	across, up := 0.0, 0.0 // where the next glyph begins
 	for len(codes) > 0 {
 		n := s.font.codeLength(codes)
 		c := s.font.code(codes[:n])
+		advance := c.width / 1000 * s.size
+		x, y := across, up
+		if v := s.font.vertical; v != nil {
+			x, y = across-advance/2*s.scale, up-v.above/1000*s.size
+			advance = v.advance / 1000 * s.size
+		}
 		at := m
-		at[4] += along * step[0]
-		at[5] += along * step[1]
+		at[4] += x*step[0] + y*step[2]
+		at[5] += x*step[1] + y*step[3]
 		in.add(at, glyph{text: c.text, w: c.width / 1000, bold: s.font.bold, italic: s.font.italic})
-		advance := c.width/1000*s.size + s.charSpace
-		if n == 1 && codes[0] == ' ' {
+		if advance += s.charSpace; n == 1 && codes[0] == ' ' {
 			advance += s.wordSpace
 		}
-		along += advance * s.scale
+		if s.font.vertical != nil {
+			up += advance
+		} else {
+			across += advance * s.scale
+		}
 		codes = codes[n:]
 	}
-	s.text = s.text.advanced(along)
+	s.text = s.text.moved(across, up)
 }
 
-// add keeps a glyph that stands upright; sideways text is decoration, and has
-// no place in lines.
+// add keeps a glyph with the others whose text runs at the same angle, at its place in
+// their frame.
 func (in *interpreter) add(m matrix, g glyph) {
 	g.x, g.y = m[4], m[5]
 	g.size = math.Hypot(m[2], m[3])
-	g.w *= m[0]
+	along := math.Hypot(m[0], m[1])
+	g.w *= along
 	sound := !math.IsNaN(g.x+g.y+g.w+g.size) && math.Abs(g.x)+math.Abs(g.y)+math.Abs(g.w) < 1e6 && g.size < 1e4
-	if !sound || g.size < 0.5 || m[0] <= 0 || math.Abs(m[1]) > m[0]/2 || g.text == "" {
+	if !sound || g.size < 0.5 || along == 0 || g.text == "" {
 		return
 	}
-	in.glyphs = append(in.glyphs, g)
+	if g.x < -1 || g.x > in.width || g.y < -1 || g.y > in.height {
+		in.outside += utf8.RuneCountInString(strings.TrimSpace(g.text))
+		return
+	}
+	g.order, g.tag = in.drawn, in.tag
+	in.drawn++
+	at := angle(m)
+	place := frame(at, in.width, in.height).apply(g.x, g.y)
+	g.x, g.y = place[0], place[1]
+	in.glyphs[at] = append(in.glyphs[at], g)
 }

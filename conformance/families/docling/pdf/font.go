@@ -23,9 +23,28 @@ type font struct {
 	standard     bool    // one of the fonts every reader has, without widths
 	core         string  // the name of that font, if it is known
 	mono         bool
+	vertical     *vertical // of a font whose text runs down
 
 	single [256]shape // of one byte, kept
 	double map[string]shape
+}
+
+// A vertical is how the glyphs of a font follow each other that runs down, in thousandths of
+// the size.
+type vertical struct {
+	above   float64 // from the origin of a glyph up to where it begins
+	advance float64 // to the next one, negative
+}
+
+// readVertical reads how a composite font runs down; nil if it does not.
+func readVertical(v, descendant value) *vertical {
+	if name := v.Key("Encoding").Name(); !strings.HasSuffix(name, "-V") && name != "V" {
+		return nil
+	}
+	if dw := descendant.Key("DW2"); dw.Len() == 2 {
+		return &vertical{dw.Index(0).Float64(), dw.Index(1).Float64()}
+	}
+	return &vertical{880, -1000}
 }
 
 // A shape is what a code draws.
@@ -62,6 +81,7 @@ func newFont(v value) *font {
 		}
 		f.compositeWidths(descendant.Key("W"))
 		f.cmap = readCharMap(v)
+		f.vertical = readVertical(v, descendant)
 	} else {
 		f.simpleWidths(v)
 		f.width = descriptor.Key("MissingWidth").Float64()

@@ -40,15 +40,7 @@ func round(v float64) float64 { return math.Round(v*100) / 100 }
 // shown, whose origin is at the bottom on the left.
 func (s *sheet) frame() matrix {
 	l, b, r, t := s.box[0], s.box[1], s.box[2], s.box[3]
-	switch s.rotate {
-	case 90:
-		return matrix{0, -1, 1, 0, -b, r}
-	case 180:
-		return matrix{-1, 0, 0, -1, r, t}
-	case 270:
-		return matrix{0, 1, -1, 0, t, -l}
-	}
-	return matrix{1, 0, 0, 1, -l, -b}
+	return matrix{1, 0, 0, 1, -l, -b}.mul(frame(s.rotate, r-l, t-b))
 }
 
 // sheets walks the tree of pages. The reader's own way takes time with the
@@ -81,7 +73,7 @@ func sheets(f *reader, last, most int) ([]sheet, error) {
 				above.box = box
 			}
 		}
-		if turned := v.Key("Rotate"); turned.Kind() == numberKind {
+		if turned := v.Key("Rotate"); turned.Kind() == numberKind && turned.Int()%90 == 0 {
 			above.rotate = (turned.Int()%360 + 360) % 360
 		}
 		kids := v.Key("Kids")

@@ -202,6 +202,8 @@ text "In a form" p1
 text "First line of a text that is long enough to be the running text of this page." p1
 picture p1
 text "After the image." p1
+unspecified
+  text "1 picture on page 1: text in pictures is not read" p0
 `},
 		{"a letter of which most paragraphs have one line", file("", letter()), `
 text "Karin Example 12 Linden Street" p1
@@ -266,9 +268,6 @@ list
   list_item - "another thing" p1
 text "A box, and its second line" p1
 `},
-		{"sideways text is not read", file("", body+"BT /F1 10 Tf 0 1 -1 0 20 300 Tm (Watermark) Tj ET"), `
-text "First line of a text that is long enough to be the running text of this page." p1
-`},
 		{"a page turned by 90 degrees", file("/Rotate 90", "BT /F1 10 Tf 0 1 -1 0 100 50 Tm (Turned, and it ends.) Tj ET BT /F1 10 Tf 0 1 -1 0 200 50 Tm (Below that.) Tj ET"), `
 text "Turned, and it ends." p1
 text "Below that." p1
@@ -285,7 +284,8 @@ page_footer "page 2" p2
 `},
 		{"nothing to read", file("", "0 0 100 100 re f"), `
 picture p1
-text "empty: page 1 has no text; what it shows is not read" p0
+unspecified
+  text "empty: page 1 has no text; what it shows is not read" p0
 `},
 		{"drawn twice to look bold", file("", body+at("F1", 10, 50, 600, "Twice.")+at("F1", 10, 50.3, 600, "Twice.")), `
 text "First line of a text that is long enough to be the running text of this page." p1
@@ -392,6 +392,43 @@ func TestFurnish_S2_EXP_06(t *testing.T) {
 	}
 }
 
+// A line of the margins stays in the body where it is as large as a heading, where its number
+// is not that of the page, and where nothing else would be left or the pages are copies.
+func TestFurnish_Body_S2_EXP_06(t *testing.T) {
+	t.Parallel()
+	body := func(no int) string {
+		return at("F1", 10, 50, 500, "Body of page number "+strings.Repeat("I", no)) + at("F1", 10, 50, 480, strings.Repeat("more ", no))
+	}
+	for name, tt := range map[string]struct {
+		page func(no int) string
+		want int // headers
+	}{
+		"of the page":         {func(no int) string { return at("F1", 8, 50, 770, fmt.Sprint("Handbook ", no+6)) + body(no) }, 6},
+		"also of the chapter": {func(no int) string { return at("F1", 8, 50, 770, fmt.Sprintf("Part %d, %d", 7-no/3, no)) + body(no) }, 6},
+		"constant":            {func(no int) string { return at("F1", 8, 50, 770, "Handbook 2026") + body(no) }, 6},
+		"as a heading":        {func(no int) string { return at("F1", 14, 50, 770, fmt.Sprint("Lesson ", no)) + body(no) }, 0},
+		"of something else":   {func(no int) string { return at("F1", 10, 50, 770, fmt.Sprint("Invoice number ", 17*no%11)) + body(no) }, 0},
+		"nothing else":        {func(no int) string { return at("F1", 10, 50, 770, fmt.Sprint("Invoice number ", no)) }, 0},
+		"copies": {func(int) string {
+			return at("F1", 10, 50, 770, "Voucher") + at("F1", 10, 50, 500, "One coffee") + at("F1", 10, 50, 30, "until May")
+		}, 0},
+	} {
+		var pages []string
+		for no := range 6 {
+			pages = append(pages, tt.page(no+1))
+		}
+		d, err := Convert(file("", pages...), Options{})
+		require.NoError(t, err)
+		got := 0
+		for _, text := range d.Texts {
+			if text.Layer == document.LayerFurniture {
+				got++
+			}
+		}
+		require.Equal(t, tt.want, got, name)
+	}
+}
+
 // TestConvert_TooMuch: what streams unpack to, pages and text have bounds, and
 // what is over one is refused before much work is done.
 func TestConvert_TooMuch(t *testing.T) {
@@ -450,6 +487,18 @@ func TestConvert_AfterTheEnd(t *testing.T) {
 	}
 }
 
+// Lines of a script without spaces are joined without one.
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ a, b, want string }{
+		{"one", "two", "one two"}, {"para-", "graph", "paragraph"}, {"para-", "Graph", "para- Graph"}, {"para\u00ad", "graph", "para\u00adgraph"},
+		{"港口自", "测量", "港口自测量"}, {"港口，", "测量", "港口，测量"}, {"港口", "PDF", "港口 PDF"}, {"\u0e17\u0e48\u0e32", "\u0e40\u0e23\u0e37\u0e2d", "\u0e17\u0e48\u0e32\u0e40\u0e23\u0e37\u0e2d"},
+		{"항구", "수위", "항구 수위"},
+	} {
+		require.Equal(t, tt.want, join(tt.a, tt.b))
+	}
+}
+
 func TestParseToUnicode(t *testing.T) {
 	t.Parallel()
 	got := parseToUnicode("1 beginbfchar <01> <0041> endbfchar 3 beginbfrange <10> <12> <00FE> <20> <21> [ <0061 0062> <0063> ] <30> <2f> <0041> endbfrange")
@@ -482,10 +531,10 @@ func FuzzWrite(f *testing.F) {
 				})
 			}
 			b.Page(no+1, 600, 700)
-			pages[no] = page{no: no + 1, width: 600, height: 700}
+			pages[no] = page{no: no + 1, width: 600, height: 700, back: identity}
 			pages[no].lines = arrange(no+1, segmented(glyphs))
 		}
-		write(b, pages)
+		write(b, pages, nil)
 		d, err := b.Document()
 		require.NoError(t, err)
 		for _, text := range d.Texts {

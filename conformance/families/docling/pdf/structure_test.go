@@ -85,11 +85,15 @@ func TestCaptions(t *testing.T) {
 		"below a picture": {image + at("F1", 9, 60, 288, "Figure 3. The park, seen") + at("F1", 9, 60, 277, "from the north") + at("F1", 10, 50, 240, "More text of the page."), `picture p1
   caption "Figure 3. The park, seen from the north" p1
 text "More text of the page." p1
+unspecified
+  text "1 picture on page 1: text in pictures is not read" p0
 `},
 		"of a drawing": {at("F1", 9, 60, 288, "Abb. 4: Der Park"), `caption "Abb. 4: Der Park" p1
 `},
 		"the table's is not the picture's": {image + at("F1", 9, 60, 288, "Table 1 Trees"), `picture p1
 caption "Table 1 Trees" p1
+unspecified
+  text "1 picture on page 1: text in pictures is not read" p0
 `},
 		"a sentence about a figure": {at("F1", 10, 50, 660, "Figure 3 shows the park."), `text "Figure 3 shows the park." p1
 `},

@@ -113,11 +113,11 @@ func columnOf(columns []span, s segment) int {
 }
 
 // grid makes the cells of a table, ruled or not.
-func (b *block) grid() document.TableData {
+func (b *block) grid(flip func(box) *document.BBox) document.TableData {
 	if t := b.lines[0].table(); t != nil {
-		return t.grid(bbox)
+		return t.grid(flip)
 	}
-	return grid(b.lines, bbox)
+	return grid(b.lines, flip)
 }
 
 // grid makes the cells of the lines of a table.
