@@ -122,6 +122,35 @@ func TestColumns_FromTheRight_S2_CONV_01(t *testing.T) {
 	}
 }
 
+// The first column of a table on a page that runs from the right is the right one.
+func TestTables_FromTheRight_S2_CONV_01(t *testing.T) {
+	t.Parallel()
+	glyphs := func() []glyph {
+		var out []glyph
+		for i, text := range []string{"\u05d0\u05d0", "\u05d1\u05d1", "\u05d2\u05d2", "\u05d3\u05d3", "\u05d4\u05d4", "\u05d5\u05d5"} {
+			for j, r := range []rune(text) {
+				out = append(out, glyph{text: string(r), x: 400 - 100*float64(i%2) - 6*float64(j), y: 700 - 12*float64(i/2), w: 6, size: 10, fromRight: true})
+			}
+		}
+		return out
+	}
+	same := func(b box) *document.BBox { return &document.BBox{L: b.l} }
+	want := []string{"\u05d0\u05d0", "\u05d1\u05d1", "\u05d2\u05d2", "\u05d3\u05d3", "\u05d4\u05d4", "\u05d5\u05d5"}
+	texts := func(data document.TableData) []string {
+		var out []string
+		for _, c := range data.Cells {
+			out = append(out, c.Text)
+		}
+		return out
+	}
+	require.Equal(t, want, texts(grid(arrange(1, segmented(glyphs())), same)))
+	across := []rule{{at: 712, from: 280, to: 420}, {at: 697, from: 280, to: 420}, {at: 685, from: 280, to: 420}, {at: 673, from: 280, to: 420}}
+	down := []rule{{at: 280, from: 673, to: 712}, {at: 350, from: 673, to: 712}, {at: 420, from: 673, to: 712}}
+	found, rest := tables(across, down, glyphs())
+	require.Empty(t, rest)
+	require.Equal(t, want, texts(found[0].grid(same)))
+}
+
 // Bullets that are drawn as shapes make lists.
 func TestDrawnBullets_S2_CONV_01(t *testing.T) {
 	t.Parallel()

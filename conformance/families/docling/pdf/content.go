@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -72,6 +73,7 @@ type interpreter struct {
 	glyphs    map[int][]glyph // by the angle that their text runs at, see angle
 	drawn     int             // glyphs
 	outside   int             // characters beside the page
+	unknown   int             // glyphs whose text the file does not tell
 	images    []box
 	path      path
 	rules     []box
@@ -81,6 +83,8 @@ type interpreter struct {
 	tags   map[int]*element // of the page, by the numbers of marked content
 	tag    *element         // of what is being drawn
 	marked []marked
+	// replacing is how many of them have a text of their own: their glyphs may have none.
+	replacing int
 }
 
 // draw runs a stream of operators with its resources, or those of an array one
@@ -146,6 +150,9 @@ func content(v value) []byte {
 	return bytes.Join(parts, []byte("\n"))
 }
 
+// unknownText is that of a glyph whose text the file does not tell.
+const unknownText = string(unicode.ReplacementChar)
+
 var identity = matrix{1, 0, 0, 1, 0, 0}
 
 func matrixOf(args []operand) (m matrix, ok bool) {
@@ -176,12 +183,12 @@ func (in *interpreter) form(x, resources value, ctm matrix, depth int) {
 	if own := x.Key("Resources"); own.Kind() == dictKind {
 		resources = own
 	}
-	marked, tags, tag := in.marked, in.tags, in.tag
+	marked, tags, tag, replacing := in.marked, in.tags, in.tag, in.replacing
 	if in.marked = nil; x.Key("StructParents").Kind() == numberKind {
 		in.tags = nil // its numbers are its own
 	}
 	in.draw(x, resources, matrixIn(x).mul(ctm), depth)
-	in.marked, in.tags, in.tag = marked, tags, tag
+	in.marked, in.tags, in.tag, in.replacing = marked, tags, tag, replacing
 }
 
 // matrixIn is the matrix of a form.
@@ -327,12 +334,15 @@ func (in *interpreter) add(m matrix, g glyph) {
 	along := math.Hypot(m[0], m[1])
 	g.w *= along
 	sound := !math.IsNaN(g.x+g.y+g.w+g.size) && math.Abs(g.x)+math.Abs(g.y)+math.Abs(g.w) < 1e6 && g.size < 1e4
-	if !sound || g.size < 0.5 || along == 0 || g.text == "" {
+	if !sound || g.size < 0.5 || along == 0 || g.text == "" && in.replacing == 0 {
 		return
 	}
 	if g.x < -1 || g.x > in.width || g.y < -1 || g.y > in.height {
 		in.outside += utf8.RuneCountInString(strings.TrimSpace(g.text))
 		return
+	}
+	if g.text == unknownText && in.replacing == 0 {
+		in.unknown++
 	}
 	g.order, g.tag = in.drawn, in.tag
 	in.drawn++

@@ -15,6 +15,7 @@ type font struct {
 	composite    bool // codes are those of a character map
 	bold, italic bool
 	unicode      map[string]string
+	confused     bool         // unicode gives some glyphs the text of whole lines
 	encoding     *[256]string // of a font whose codes are single bytes
 	cmap         *charMap     // of a composite font
 	widths       map[int]float64
@@ -71,6 +72,7 @@ func newFont(v value) *font {
 	subtype := v.Key("Subtype").Name()
 	f := &font{composite: subtype == "Type0", widths: map[int]float64{}, double: map[string]shape{}, scale: 1}
 	f.unicode = readToUnicode(v.Key("ToUnicode"))
+	f.confused = confused(f.unicode)
 	descriptor := v.Key("FontDescriptor")
 	if f.composite {
 		descendant := v.Key("DescendantFonts").Index(0)
@@ -105,6 +107,20 @@ func newFont(v value) *font {
 // boldName is what the names of bold fonts have in common: "Franklin Gothic Demi",
 // "NimbusRomNo9L-Medi" and TeX's CMBX are bold, "Medium" is not.
 var boldName = regexp.MustCompile(`bold|black|heavy|demi|-medi(?:ital)?$|-bd|^(?:[a-z]{6}\+)?(?:cm|sf|ec|lm)(?:ss)?bx`)
+
+// longestGlyph is how many characters one glyph stands for at most.
+const longestGlyph = 18
+
+// confused reports whether a table gives glyphs the text of a line, as some programs do with
+// text that runs from the right: then it is wrong about others too.
+func confused(table map[string]string) bool {
+	for _, text := range table {
+		if len(text) > longestGlyph && utf8.RuneCountInString(text) > longestGlyph {
+			return true
+		}
+	}
+	return false
+}
 
 func (f *font) simpleWidths(v value) {
 	list := v.Key("Widths")
@@ -160,6 +176,11 @@ func (f *font) code(code []byte) shape {
 
 func (f *font) shape(code string) shape {
 	text, ok := f.unicode[code]
+	if f.confused && f.composite {
+		if own, known := f.cmap.glyphs[f.cmap.number(code, bigEndian(code))]; known {
+			text = string(own)
+		}
+	}
 	if !ok && len(code) == 1 && f.composite {
 		text, ok = f.unicode["\x00"+code]
 	}
@@ -204,6 +225,8 @@ func clean(text string) string {
 			return ' '
 		case unicode.IsControl(r) || r == '\ufeff':
 			return -1
+		case r >= 0xfffe && r <= 0xffff: // no characters
+			return unicode.ReplacementChar
 		}
 		return r
 	}, ligatures.Replace(letters(strings.ToValidUTF8(text, "\ufffd"))))

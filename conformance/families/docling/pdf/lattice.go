@@ -254,6 +254,9 @@ func (l *lattice) table(glyphs []glyph) (t *ruled, rest []glyph) {
 		return nil, glyphs
 	}
 	t.cells = cells
+	if slices.ContainsFunc(glyphs, func(g glyph) bool { return g.fromRight }) {
+		t.mirror()
+	}
 	t.bold = make([]bool, len(at))
 	for y := range t.bold {
 		t.bold[y] = true
@@ -265,6 +268,14 @@ func (l *lattice) table(glyphs []glyph) (t *ruled, rest []glyph) {
 		t.bold[y] = t.bold[y] && some
 	}
 	return t, rest
+}
+
+// mirror numbers the columns from the right.
+func (t *ruled) mirror() {
+	for _, c := range t.cells {
+		c.col = t.cols - c.col - c.cols
+	}
+	slices.SortFunc(t.cells, func(a, b *ruledCell) int { return cmp.Or(a.row-b.row, a.col-b.col) })
 }
 
 // read makes the text of a cell of its glyphs.

@@ -169,7 +169,7 @@ func newSegment(part []glyph) segment {
 		}
 		s.box = s.box.union(b)
 	}
-	s.text = thai.Replace(strings.TrimSpace(reorder(pieces, part[0].fromRight)))
+	s.text = thai(strings.TrimSpace(reorder(pieces, part[0].fromRight)))
 	s.size = mostFrequent(sizes)
 	s.bold = bold*10 >= len(part)*9
 	for _, g := range part {

@@ -10,7 +10,7 @@ import (
 // report adds remarks about what is on the pages but not in the text of the document.
 func report(b *document.Builder, pages []page) {
 	var empty, pictured, marked []int
-	pictures, outside := 0, 0
+	pictures, outside, unknown := 0, 0, 0
 	for i := range pages {
 		p := &pages[i]
 		switch {
@@ -27,6 +27,7 @@ func report(b *document.Builder, pages []page) {
 			}
 		}
 		outside += p.outside
+		unknown += p.unknown
 	}
 	if len(empty) > 0 {
 		verb, it := "have", "they show"
@@ -40,6 +41,9 @@ func report(b *document.Builder, pages []page) {
 	}
 	if len(marked) > 0 {
 		b.Lost("watermark on %s: it is in the layer background only", listed(marked))
+	}
+	if unknown > 0 {
+		b.Lost("%s whose text the file does not tell: written as %s", counted(unknown, "glyph"), unknownText)
 	}
 	if outside > 0 {
 		b.Lost("%s beside the pages: left out", counted(outside, "character"))

@@ -29,12 +29,16 @@ func (in *interpreter) markedOperator(op []byte, args []operand, resources value
 		}
 		if len(in.marked) < maxMarked {
 			in.marked = append(in.marked, m)
+			if m.replaced {
+				in.replacing++
+			}
 		}
 	case "EMC":
 		if n := len(in.marked) - 1; n >= 0 {
 			m := in.marked[n]
 			in.marked, in.tag = in.marked[:n], m.tag
 			if m.replaced {
+				in.replacing--
 				in.replace(&m)
 			}
 		}

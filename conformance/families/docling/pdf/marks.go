@@ -3,6 +3,7 @@ package pdf
 import (
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -21,6 +22,7 @@ const markReach = 4
 // marks of a script.
 func combine(glyphs []glyph) []glyph {
 	changed := accented(glyphs)
+	changed = unreorder(glyphs) || changed
 	scripts := map[rune][]int{}
 	for i := range glyphs {
 		if g := &glyphs[i]; g.text >= "\u0300" && isMark(g) {
@@ -97,7 +99,7 @@ func letterOf(glyphs []glyph, mark, step int) (letter int, away float64) {
 		if isMark(g) || g.text == "" {
 			continue
 		}
-		if r, _ := utf8.DecodeRuneInString(g.text); !unicode.IsLetter(r) || math.Abs(g.y-m.y) > g.size {
+		if r, _ := utf8.DecodeRuneInString(g.text); !unicode.IsLetter(r) && !unicode.Is(unicode.Mc, r) || math.Abs(g.y-m.y) > g.size {
 			break
 		}
 		at := m.x + m.w/2
@@ -140,11 +142,19 @@ func accented(glyphs []glyph) (changed bool) {
 	return changed
 }
 
-// thai has the vowel sara am, which programs draw as a ring over the consonant and a letter
-// after it, as the one letter it is. A tone mark over the consonant comes before it.
-var thai = strings.NewReplacer(
-	"\u0e4d\u0e32", "\u0e33",
-	"\u0e4d\u0e48\u0e32", "\u0e48\u0e33", "\u0e4d\u0e49\u0e32", "\u0e49\u0e33",
-	"\u0e4d\u0e4a\u0e32", "\u0e4a\u0e33", "\u0e4d\u0e4b\u0e32", "\u0e4b\u0e33",
-	"\u0ecd\u0eb2", "\u0eb3", // of Lao
+// thai puts the marks of Thai text into the order in which they are written: a vowel before
+// a tone mark. The vowel sara am, which programs draw as a ring over the consonant and a
+// letter after it, is one letter, after a tone mark; so is that of Lao.
+func thai(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r >= 0x0e00 && r <= 0x0eff }) {
+		return text
+	}
+	text = thaiTones.ReplaceAllString(text, "$2$1")
+	text = saraAm.ReplaceAllString(text, "${1}\u0e33")
+	return strings.ReplaceAll(text, "\u0ecd\u0eb2", "\u0eb3")
+}
+
+var (
+	thaiTones = regexp.MustCompile("([\u0e48-\u0e4b])([\u0e31\u0e34-\u0e37\u0e4d])")
+	saraAm    = regexp.MustCompile("\u0e4d([\u0e48-\u0e4b]?)\u0e32")
 )

@@ -63,11 +63,22 @@ func TestCombine_Undecided_S2_CONV_01(t *testing.T) {
 	}
 }
 
+// A mark may stand over a vowel sign of Devanagari, which is no letter.
+func TestCombine_VowelSign_S2_CONV_01(t *testing.T) {
+	at := func(text string, x, w float64) glyph { return glyph{text: text, x: x, y: 100, w: w, size: 10} }
+	text := ""
+	for _, g := range combine([]glyph{at("\u091c", 0, 6), at("\u093e", 6, 3), at("\u0901", 9, 0), at("\u091a", 9, 6)}) {
+		text += g.text
+	}
+	require.Equal(t, "\u091c\u093e\u0901\u091a", text)
+}
+
 // Sara am is one letter, also with a tone mark.
 func TestSegment_SaraAm_S2_CONV_01(t *testing.T) {
 	at := func(text string, x, w float64) glyph { return glyph{text: text, x: x, y: 100, w: w, size: 10} }
 	for want, glyphs := range map[string][]glyph{
 		"\u0e17\u0e33":       {at("\u0e17", 0, 6), at("\u0e4d", 6, 0), at("\u0e32", 6, 5)},
+		"\u0e15\u0e31\u0e49": {at("\u0e15", 0, 6), at("\u0e49", 6, 0), at("\u0e31", 6, 0)},
 		"\u0e19\u0e49\u0e33": {at("\u0e19", 0, 6), at("\u0e4d", 6, 0), at("\u0e49", 6, 0), at("\u0e32", 6, 5)},
 	} {
 		require.Equal(t, want, newSegment(combine(glyphs)).text)
@@ -98,4 +109,29 @@ func TestSegment_LetterSpaced_S2_CONV_01(t *testing.T) {
 		require.Equal(t, want, newSegment(spaced(text, 3)).text)
 	}
 	require.Equal(t, "a plain line", newSegment(spaced("a plain line", 0)).text)
+}
+
+// A vowel sign that is drawn before its consonants is text after them, and an r that is drawn
+// after consonants is text before them, where the glyphs are in the order of drawing.
+func TestCombine_DrawnFirst_S2_CONV_01(t *testing.T) {
+	glyphs := func(texts ...string) []glyph {
+		var out []glyph
+		for i, text := range texts {
+			out = append(out, glyph{text: text, x: 6 * float64(i), y: 100, w: 6, size: 10})
+		}
+		return out
+	}
+	for want, texts := range map[string][]string{
+		"\u0915\u093f\u0924\u093e\u092c":                          {"\u093f", "\u0915", "\u0924", "\u093e", "\u092c"},
+		"\u091c\u093f\u091c\u094d\u091e\u093e \u0932\u093f":       {"\u093f", "\u091c", "\u091c\u094d", "\u091e", "\u093e", " ", "\u093f", "\u0932"},
+		"\u0932\u093f \u0938\u094d\u0925\u093f":                   {"\u093f", "\u0932", " ", "\u093f", "\u0938\u094d", "\u0925"},
+		"\u0932\u093f \u0915\u093e\u0930\u094d\u092f\u093e\u0932": {"\u093f", "\u0932", " ", "\u0915", "\u093e", "\u092f", "\u093e", "\u0930\u094d", "\u0932"},
+		"\u0932\u093f\u0915":                                      {"\u0932", "\u093f", "\u0915"},
+	} {
+		got := ""
+		for _, g := range combine(glyphs(texts...)) {
+			got += g.text
+		}
+		require.Equal(t, want, got)
+	}
 }

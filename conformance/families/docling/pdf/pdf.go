@@ -91,6 +91,7 @@ type page struct {
 	asides        []aside
 	images        []box
 	outside       int // characters that were drawn beside the page
+	unknown       int // glyphs whose text the file does not tell
 }
 
 // pageBytes is what an empty page comes to in JSON at least.
@@ -144,7 +145,7 @@ func read(in *interpreter, no int, s *sheet, tags map[int]*element) (p page, err
 	}
 	main := mainAngle(in.glyphs)
 	turn := frame(main, width, height)
-	p = page{no: no, width: width, height: height, back: back(main, width, height), outside: in.outside, asides: in.asides(no, main)}
+	p = page{no: no, width: width, height: height, back: back(main, width, height), outside: in.outside, unknown: in.unknown, asides: in.asides(no, main)}
 	if main%180 != 0 {
 		p.width, p.height = height, width
 	}

@@ -197,6 +197,8 @@ table 4x3
 title "Hi AB" p1
 section_header 1 "x😀�" p1
 text "In a form" p1
+unspecified
+  text "1 glyph whose text the file does not tell: written as �" p0
 `},
 		{"an image between texts", file("", body+"q 100 0 0 100 50 500 cm /I Do Q q 2 0 0 300 10 10 cm /I Do Q "+at("F1", 10, 50, 450, "After the image.")), `
 text "First line of a text that is long enough to be the running text of this page." p1

@@ -144,6 +144,11 @@ func grid(lines []line, flip func(box) *document.BBox) document.TableData {
 		}
 	}
 	rows = underHeads(rows)
+	if lines[0].segments[0].fromRight() {
+		for _, row := range rows {
+			slices.Reverse(row)
+		}
+	}
 	data := document.TableData{NumRows: len(rows), NumCols: len(rows[0])}
 	texts := make([]string, len(rows[0]))
 	for i, c := range rows[0] {

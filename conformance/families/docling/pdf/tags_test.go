@@ -96,6 +96,7 @@ func TestActualText_S2_CONV_01(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ content, want string }{
 		"of one glyph":     {"/Span <</ActualText <FEFF00660069>>> BDC " + at("F1", 10, 50, 700, "!") + "EMC " + at("F1", 10, 52.8, 700, "ne"), "fine"},
+		"of unknown ones":  {at("F1", 10, 50, 700, "a") + "/Span <</ActualText (bc)>> BDC " + at("F3", 10, 55.5, 700, "\\000\\000\\000\\000") + "EMC " + at("F1", 10, 65.5, 700, "d"), "abcd"},
 		"of several":       {"/Span <</ActualText (a word)>> BDC " + at("F1", 10, 50, 700, "xyz") + "EMC", "a word"},
 		"in another":       {"/Span <</ActualText (outer)>> BDC /Span <</ActualText (inner)>> BDC " + at("F1", 10, 50, 700, "xyz") + "EMC EMC", "outer"},
 		"a hyphen":         {at("F1", 10, 50, 700, "har") + "/Span <</ActualText <FEFF00AD>>> BDC " + at("F1", 10, 64, 700, "-") + "EMC " + at("F1", 10, 50, 688, "bour"), "harbour"},

@@ -82,6 +82,7 @@ func TestLosses_S2_CONV_01(t *testing.T) {
 		"pictures": {[]string{usual() + image, usual(), usual() + image + "q 100 0 0 100 50 500 cm /I Do Q\n"}, []string{"3 pictures on pages 1, 3: text in pictures is not read"}},
 		"one":      {[]string{usual() + image}, []string{"1 picture on page 1: text in pictures is not read"}},
 		"empty":    {[]string{"", usual(), image, image}, []string{"empty: pages 1, 3-4 have no text; what they show is not read"}},
+		"unknown":  {[]string{usual() + "BT /F3 10 Tf 1 0 0 1 50 500 Tm <00ff000200ff> Tj ET"}, []string{"2 glyphs whose text the file does not tell: written as \ufffd"}},
 		"beside":   {[]string{usual() + at("F1", 10, -400, 300, "beside") + at("F1", 10, 700, 300, "it")}, []string{"8 characters beside the pages: left out"}},
 	} {
 		d, err := Convert(file("", tt.pages...), Options{})
