@@ -65,6 +65,7 @@ func TestColumns_S2_CONV_01(t *testing.T) {
 		"three":                  {column(50, 700, 14, "a", 8) + column(230, 700, 14, "b", 8) + column(410, 700, 14, "c", 8), inOrder("a", "b", "c")},
 		"below a line over both": {at("F1", 10, 50, 730, "x 1 "+strings.Repeat("over both of them ", 5)) + column(50, 700, 14, "a", 8) + column(300, 700, 14, "b", 8), "x1 " + inOrder("a", "b")},
 		"and a line below them":  {column(50, 700, 14, "a", 8) + column(300, 700, 14, "b", 8) + at("F1", 10, 50, 560, "x 1 "+strings.Repeat("over both of them ", 5)), inOrder("a", "b") + " x1"},
+		"below a head in parts":  {at("F1", 10, 50, 722, "x 1") + at("F1", 10, 310, 722, "y 1") + column(50, 700, 14, "a", 8) + column(300, 700, 14, "b", 8), "x1 y1 " + inOrder("a", "b")},
 		"two times two": {
 			column(50, 700, 14, "a", 8) + column(300, 700, 14, "b", 8) + at("F1", 10, 50, 560, "x 1 "+strings.Repeat("over both of them ", 5)) +
 				column(50, 520, 14, "c", 8) + column(300, 520, 14, "d", 3), inOrder("a", "b") + " x1 " + inOrder("c", "d"),

@@ -211,7 +211,17 @@ type gutter struct{ x, top, bottom float64 }
 
 // columnGutter finds the gutter that reaches furthest.
 func columnGutter(all []piece) (best gutter, ok bool) {
-	found := slices.DeleteFunc(flows(all), func(f flow) bool { return !f.isColumn() })
+	found := flows(all)
+	var lines []box // and tables
+	for i := range found {
+		lines = append(lines, found[i].lines...)
+	}
+	for i := range all {
+		if all[i].table != nil {
+			lines = append(lines, all[i].box)
+		}
+	}
+	found = slices.DeleteFunc(found, func(f flow) bool { return !f.isColumn() })
 	slices.SortStableFunc(found, func(a, b flow) int { return cmp.Compare(len(b.lines), len(a.lines)) })
 	found = found[:min(len(found), maxFlows)]
 	tries := 0
@@ -225,7 +235,7 @@ func columnGutter(all []piece) (best gutter, ok bool) {
 				continue
 			}
 			tries++
-			g, sound := reach(all, gutter{(white.l + white.r) / 2, top, bottom}, a.size)
+			g, sound := reach(lines, gutter{(white.l + white.r) / 2, top, bottom}, a.size)
 			if sound && (!ok || g.top-g.bottom > best.top-best.bottom) {
 				best, ok = g, true
 			}
@@ -234,14 +244,13 @@ func columnGutter(all []piece) (best gutter, ok bool) {
 	return best, ok
 }
 
-// reach makes a gutter reach up and down over all text that does not cross it, as long as
-// that is near to the text before. It is not sound where text or a table crosses it between
-// the two columns.
-func reach(all []piece, g gutter, size float64) (reached gutter, sound bool) {
+// reach makes a gutter reach up and down over all lines that do not cross it, as long as they
+// are near to those before. It is not sound where a line or a table crosses it between the two
+// columns.
+func reach(lines []box, g gutter, size float64) (reached gutter, sound bool) {
 	var around []box // that do not cross
 	ceiling, floor := math.Inf(1), math.Inf(-1)
-	for i := range all {
-		b := all[i].box
+	for _, b := range lines {
 		switch {
 		case b.l >= g.x || b.r <= g.x:
 			around = append(around, b)
