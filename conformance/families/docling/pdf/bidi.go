@@ -17,7 +17,7 @@ const firstFromRight = 0x590
 // as what it did can be seen. Where most text of the page runs from the right, so does a
 // line of both directions.
 func reorder(pieces []string, pageFromRight bool) string {
-	if plain := strings.Join(pieces, ""); !strings.ContainsFunc(plain, func(r rune) bool { return r >= firstFromRight }) {
+	if plain := strings.Join(pieces, ""); !pageFromRight && !strings.ContainsFunc(plain, func(r rune) bool { return r >= firstFromRight }) {
 		return plain
 	}
 	classes := make([]bidi.Class, len(pieces))
@@ -37,7 +37,7 @@ func reorder(pieces []string, pageFromRight bool) string {
 			first = last
 		}
 	}
-	if right == 0 {
+	if right == 0 && (left > 0 || !pageFromRight) { // the number of a list item runs from the right, too
 		return strings.Join(pieces, "")
 	}
 	// A line with a long Latin name in it has both its ends from the right.

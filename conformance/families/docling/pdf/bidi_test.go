@@ -127,6 +127,10 @@ func TestReorder_PageFromRight_S2_CONV_01(t *testing.T) {
 		"Example Instruments Limited, דגם":           bidi.RightToLeft,
 		"The word שלום is Hebrew in this sentence.":  bidi.LeftToRight,
 		"plain words of a page from the right (yes)": bidi.LeftToRight,
+		"1.":       bidi.RightToLeft,
+		"(12)":     bidi.RightToLeft,
+		"1,500.25": bidi.RightToLeft,
+		"214":      bidi.RightToLeft,
 	} {
 		require.Equal(t, text, reorder(shown(t, text, base), true), text)
 	}

@@ -95,7 +95,7 @@ func newFont(v value) *font {
 	look := strings.ToLower(v.Key("BaseFont").Name())
 	flags := descriptor.Key("Flags").Int()
 	f.bold = boldName.MatchString(look) || flags&(1<<18) != 0 ||
-		descriptor.Key("StemV").Float64() >= 140
+		descriptor.Key("StemV").Float64() >= 140 && !strings.Contains(look, "regular")
 	f.italic = strings.Contains(look, "italic") || strings.Contains(look, "oblique") || flags&(1<<6) != 0
 	f.mono = flags&1 != 0 || strings.Contains(look, "courier") || strings.Contains(look, "mono")
 	if f.standard = len(f.widths) == 0 && !f.composite; f.standard {

@@ -46,7 +46,7 @@ func FuzzByGlyph(f *testing.F) {
 
 // The parts of the Japanese collection begin and end where Adobe's list says.
 func TestJapan_S2_CONV_01(t *testing.T) {
-	for number, want := range map[int]rune{1: ' ', 34: 'A', 231: ' ', 633: '\u3000', 780: '０', 842: 'ぁ', 925: 'ァ', 1011: 'Α', 1059: 'А', 1125: '亜', 4089: '腕', 4090: '弌', 7477: '瑤'} {
+	for number, want := range map[int]rune{1: ' ', 34: 'A', 231: ' ', 633: '\u3000', 780: '０', 842: 'ぁ', 925: 'ァ', 1011: 'Α', 1059: 'А', 1125: '亜', 4089: '腕', 4090: '弌', 7477: '瑤', 7887: '、', 7899: '（', 7911: '「', 7917: '＝', 7918: 'ぁ', 7923: 'っ', 7939: 'ヶ'} {
 		require.Equal(t, string(want), string(japan()[number]), number)
 	}
 }

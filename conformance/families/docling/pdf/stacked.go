@@ -18,22 +18,8 @@ const fewestStacked = 4
 // from the right to the left.
 func (in *interpreter) stack() {
 	upright := in.glyphs[0]
-	stacked := make([]bool, len(upright))
-	found := false
-	for i := 0; i < len(upright); {
-		n := 1
-		for i+n < len(upright) && below(&upright[i+n-1], &upright[i+n]) {
-			n++
-		}
-		if n >= fewestStacked || i > 0 && stacked[i-1] && nextStack(&upright[i-1], &upright[i]) {
-			found = true
-			for j := range n {
-				stacked[i+j] = true
-			}
-		}
-		i += n
-	}
-	if !found {
+	stacked := inColumns(upright)
+	if stacked == nil {
 		return
 	}
 	down := frame(270, in.width, in.height)
@@ -45,11 +31,66 @@ func (in *interpreter) stack() {
 		}
 		top := down.apply(g.x+(1-ascent)*g.size, g.y+ascent*g.size)
 		g.x, g.y, g.w = top[0], top[1], g.size
-		g.text = norm.NFKC.String(g.text) // vertical forms of punctuation
+		if r, _ := utf8.DecodeRuneInString(g.text); r >= 0xfe10 && r <= 0xfe4f {
+			g.text = norm.NFKC.String(g.text) // what punctuation looks like where text runs down
+		}
 		in.glyphs[270] = append(in.glyphs[270], g)
 	}
 	in.glyphs[0] = kept
 	slices.SortStableFunc(in.glyphs[270], func(a, b glyph) int { return cmp.Compare(a.order, b.order) })
+}
+
+// inColumns tells which glyphs are of text that runs down, and is nil without any. Where most
+// text does, so do characters on their own.
+func inColumns(glyphs []glyph) []bool {
+	out := make([]bool, len(glyphs))
+	down, all := 0, 0
+	stacks(glyphs, func(from, n int) {
+		if n >= fewestStacked || from > 0 && out[from-1] && nextStack(&glyphs[from-1], &glyphs[from]) {
+			down += n
+			for i := range n {
+				out[from+i] = true
+			}
+		}
+	})
+	if down == 0 {
+		return nil
+	}
+	for i := range glyphs {
+		if runsDown(&glyphs[i]) {
+			all++
+		}
+	}
+	if down*2 > all {
+		stacks(glyphs, func(from, n int) {
+			if n == 1 && (!runsDown(&glyphs[from]) || from > 0 && adjacent(&glyphs[from-1], &glyphs[from]) ||
+				from+1 < len(glyphs) && adjacent(&glyphs[from], &glyphs[from+1])) {
+				return
+			}
+			for i := range n {
+				out[from+i] = true
+			}
+		})
+	}
+	return out
+}
+
+// stacks calls f with the first glyph and the number of glyphs that are drawn one below the
+// other.
+func stacks(glyphs []glyph, f func(from, n int)) {
+	for i := 0; i < len(glyphs); {
+		n := 1
+		for i+n < len(glyphs) && below(&glyphs[i+n-1], &glyphs[i+n]) {
+			n++
+		}
+		f(i, n)
+		i += n
+	}
+}
+
+// adjacent reports whether b is right beside a.
+func adjacent(a, b *glyph) bool {
+	return math.Abs(a.y-b.y) < 0.3*a.size && math.Abs(b.x-a.x-a.w) < a.size
 }
 
 // ascent is how far the square of a character reaches above the base line, in sizes.

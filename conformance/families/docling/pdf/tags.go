@@ -114,10 +114,13 @@ func (e *element) spans(a value) {
 // maxSpan is how many rows or columns a cell covers at most.
 const maxSpan = 100
 
+// titleRole is the role of the title of a document, which is above all headings.
+const titleRole = "Title"
+
 // level is the level of a heading from 1, 0 of anything else.
 func (e *element) level() int {
 	switch {
-	case e.role == "H" || e.role == "Title":
+	case e.role == "H" || e.role == titleRole:
 		return 1
 	case len(e.role) == 2 && e.role[0] == 'H' && e.role[1] >= '1' && e.role[1] <= '6':
 		return int(e.role[1] - '0')

@@ -39,6 +39,16 @@ section_header 1 "A part" p1
 text "Large, and no heading" p1
 `,
 		},
+		"a title": {
+			elem("Title", "0") + elem("H1", "1") + elem("P", "2") + elem("H1", "3"),
+			tag(0, at("F1", 10, 50, 700, "The title")) + tag(1, at("F1", 10, 50, 688, "A part")) + tag(2, at("F1", 10, 50, 676, "Text of some length.")) +
+				tag(3, at("F1", 10, 50, 664, "Another part")), `
+title "The title" p1
+section_header 1 "A part" p1
+text "Text of some length." p1
+section_header 1 "Another part" p1
+`,
+		},
 		"paragraphs": {
 			elem("P", "0") + elem("P", "1"),
 			tag(0, at("F1", 10, 50, 700, "One paragraph of this page")) + tag(1, at("F1", 10, 50, 688, "and another one")), `

@@ -152,19 +152,22 @@ func (w *writer) rank(parts [][]block, r ruler) {
 	}
 }
 
-// titleOf is the one heading of the first level in a tagged file, if it is on the first page.
+// titleOf is the title of a tagged file, on its first page: tagged so, or the one heading of the
+// first level.
 func titleOf(parts [][]block) *element {
 	var title *element
 	for i, blocks := range parts {
 		for j := range blocks {
 			h := blocks[j].heading()
-			if h == nil || h.level() > 1 || h == title {
-				continue
-			}
-			if i > 0 || title != nil {
+			switch {
+			case h == nil || h.level() > 1 || h == title:
+			case i == 0 && h.role == titleRole:
+				return h
+			case i > 0 || title != nil:
 				return nil
+			default:
+				title = h
 			}
-			title = h
 		}
 	}
 	return title
@@ -271,7 +274,7 @@ func (w *writer) tagged(h *element, text string) *document.Item {
 	switch {
 	case h == w.head:
 		return &w.b.Title(nil, text).Item
-	case w.head != nil:
+	case w.head != nil && w.head.role != titleRole:
 		return &w.b.Header(nil, h.level()-1, text).Item
 	}
 	return &w.b.Header(nil, h.level(), text).Item
