@@ -40,6 +40,8 @@ function sourceOf(t, layout) {
       return [t.title, ...t.paragraphs, ...t.paragraphs].join("\n");
     case "lines":
       return [t.title, ...t.paragraphs].join("\n");
+    case "pages":
+      return t.paragraphs.flatMap((p, i) => [`${t.title} ${i + 1}`, p]).join("\n");
   }
   return [t.title, ...t.paragraphs, ...t.items, ...rowsOf(t)].join("\n");
 }
@@ -49,21 +51,26 @@ const css = {
   columns: ".body{column-count:2;-webkit-column-count:2;column-gap:24px}",
   three: ".body{column-count:3;-webkit-column-count:3;column-gap:24px}body{font-size:9pt}",
   turned: "body{width:600px;transform:rotate(90deg);-webkit-transform:rotate(90deg);margin-top:90px}",
+  pages: "section{break-after:page}h1{margin:0 0 60px}",
+  spaced: "h1{letter-spacing:6px}",
   vertical: "body{writing-mode:vertical-rl;height:680px}",
 };
 
 function html(script, layout) {
   const t = texts[script];
-  const twice = layout !== "plain" && layout !== "turned";
+  const twice = ["columns", "three", "vertical"].includes(layout);
   const paragraphs = (twice ? [...t.paragraphs, ...t.paragraphs] : t.paragraphs).map((p) => `<p>${escape(p)}</p>`).join("\n");
   const rest = twice ? "" : `<ul>${t.items.map((i) => `<li>${escape(i)}</li>`).join("")}</ul>
 <table>${t.table.map((row, y) => `<tr>${row.map((c) => (y ? `<td>${escape(c)}</td>` : `<th>${escape(c)}</th>`)).join("")}</tr>`).join("\n")}</table>`;
   const file = path.join(work, `${script}-${layout}.html`);
   fs.writeFileSync(file, `<!DOCTYPE html><html lang="${t.lang}" dir="${t.direction}"><head><meta charset="utf-8"><title>${escape(t.title)}</title>
 <style>@page{size:A4;margin:2cm}body{font:11pt ${families};line-height:1.4;word-break:${script === "korean" ? "keep-all" : "normal"}}h1{font-size:18pt}td,th{padding:2px 12px}${css[layout]}</style></head>
-<body><h1>${escape(t.title)}</h1><div class="body">${paragraphs}</div>${rest}</body></html>`);
+<body>${layout === "pages" ? pagesOf(t) : `<h1>${escape(t.title)}</h1><div class="body">${paragraphs}</div>${rest}`}</body></html>`);
   return file;
 }
+
+// A page for each paragraph, under a line that all pages have but for its number.
+const pagesOf = (t) => t.paragraphs.map((p, i) => `<section><h1>${escape(t.title)} ${i + 1}</h1><p>${escape(p)}</p></section>`).join("");
 
 // An OpenDocument text with columns.
 function fodt(script, count) {
@@ -113,8 +120,8 @@ const browser = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-backg
 
 // Each program: its layouts, its scripts, and how it makes a file.
 const programs = {
-  chromium: { layouts: ["plain", "columns", "three", "turned", "vertical"], make: (s, l, pdf) => run("chromium", [...browser, `--user-data-dir=${work}/chromium`, `--print-to-pdf=${pdf}`, html(s, l)]) },
-  weasyprint: { layouts: ["plain", "columns", "three", "turned"], make: (s, l, pdf) => run("weasyprint", [html(s, l), pdf]) },
+  chromium: { layouts: ["plain", "columns", "three", "turned", "pages", "spaced", "vertical"], make: (s, l, pdf) => run("chromium", [...browser, `--user-data-dir=${work}/chromium`, `--print-to-pdf=${pdf}`, html(s, l)]) },
+  weasyprint: { layouts: ["plain", "columns", "three", "turned", "pages"], make: (s, l, pdf) => run("weasyprint", [html(s, l), pdf]) },
   wkhtmltopdf: { layouts: ["plain", "turned"], make: (s, l, pdf) => run("wkhtmltopdf", ["-q", "--disable-javascript", html(s, l), pdf], { env: { ...process.env, QT_QPA_PLATFORM: "offscreen" } }) },
   libreoffice: { layouts: ["plain", "columns", "three"], make: (s, l, pdf) => office(l === "plain" ? html(s, l) : fodt(s, l === "columns" ? 2 : 3), pdf) },
   ghostscript: { layouts: ["plain", "columns"], make: (s, l, pdf) => run("gs", ["-q", "-dBATCH", "-dNOPAUSE", "-sDEVICE=pdfwrite", `-sOutputFile=${pdf}`, made("libreoffice", s, l)]) },
@@ -249,11 +256,14 @@ function made(program, script, layout) {
   return file;
 }
 
+// Scripts with joined letters have no letter-spaced titles.
+const only = { vertical: ["chinese", "japanese"], spaced: ["latin", "cyrillic", "greek", "hebrew"] };
+
 let count = 0;
 for (const [name, p] of Object.entries(programs)) {
   let mine = 0, why = "";
   for (const layout of p.layouts) {
-    for (const script of layout === "vertical" ? ["chinese", "japanese"] : p.scripts ?? scripts) {
+    for (const script of only[layout] ?? p.scripts ?? scripts) {
       const pdf = path.join(out, `${name}_${script}_${layout}.pdf`);
       try {
         if (!fs.existsSync(pdf)) await p.make(script, layout, pdf);
