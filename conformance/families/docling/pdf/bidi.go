@@ -52,35 +52,42 @@ const fewLetters = 4
 
 // runsFromRight says that most letters of texts are of a script that runs from
 // the right.
-func runsFromRight(texts []string) bool {
-	left, right := 0, 0
+func runsFromRight(texts ...string) bool {
+	var n directions
 	for _, text := range texts {
-		for _, r := range text {
-			if r < 0x80 { // most are
-				if r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
-					left++
-				}
-				continue
+		n.add(text)
+	}
+	return n.right > n.left
+}
+
+// directions counts letters by the direction of their script.
+type directions struct{ left, right int }
+
+func (n *directions) add(text string) {
+	for _, r := range text {
+		if r < 0x80 { // most are
+			if r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
+				n.left++
 			}
-			p, _ := bidi.LookupRune(r)
-			switch {
-			case p.Class() == bidi.L:
-				left++
-			case fromRight(p.Class()):
-				right++
-			}
+			continue
+		}
+		p, _ := bidi.LookupRune(r)
+		switch {
+		case p.Class() == bidi.L:
+			n.left++
+		case fromRight(p.Class()):
+			n.right++
 		}
 	}
-	return right > left
 }
 
 // markDirection tells glyphs of a page on which most letters run from the right so.
 func markDirection(glyphs []glyph) {
-	texts := make([]string, len(glyphs))
+	var n directions
 	for i := range glyphs {
-		texts[i] = glyphs[i].text
+		n.add(glyphs[i].text)
 	}
-	if !runsFromRight(texts) {
+	if n.right <= n.left {
 		return
 	}
 	for i := range glyphs {

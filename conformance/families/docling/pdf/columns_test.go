@@ -90,10 +90,10 @@ func TestColumns_RowsAreATable_S2_CONV_01(t *testing.T) {
 // other or row by row.
 func TestColumns_FromTheRight_S2_CONV_01(t *testing.T) {
 	t.Parallel()
-	hebrew := func(x, y float64, text string, from int) []glyph {
+	hebrew := func(x, y float64, text string, from int32) []glyph {
 		var out []glyph
 		for i, r := range []rune(text) {
-			out = append(out, glyph{text: string(r), x: x - 6*float64(i+1), y: y, w: 6, size: 10, order: from + i})
+			out = append(out, glyph{text: string(r), x: x - 6*float64(i+1), y: y, w: 6, size: 10, order: from + int32(i)})
 		}
 		return out
 	}
@@ -101,7 +101,7 @@ func TestColumns_FromTheRight_S2_CONV_01(t *testing.T) {
 	for _, byRow := range []bool{false, true} {
 		var glyphs []glyph
 		add := func(column, row int) {
-			glyphs = append(glyphs, hebrew(550-260*float64(column), 700-14*float64(row), line+string(rune('0'+row))+string(rune('1'+column)), len(glyphs))...)
+			glyphs = append(glyphs, hebrew(550-260*float64(column), 700-14*float64(row), line+string(rune('0'+row))+string(rune('1'+column)), int32(len(glyphs)))...)
 		}
 		for i := range 16 {
 			if byRow {

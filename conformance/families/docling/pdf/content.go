@@ -35,12 +35,12 @@ type glyph struct {
 	text         string
 	x, y, w      float64
 	size         float64
-	bold, italic bool
-	spaced       bool    // a space is drawn before it
 	track        float64 // the white between all letters of its text
-	order        int     // when it is drawn, among all of the page
-	fromRight    bool    // so does most text of the page
 	tag          *element
+	order        int32 // when it is drawn, among all of the page
+	bold, italic bool
+	spaced       bool // a space is drawn before it
+	fromRight    bool // so does most text of the page
 }
 
 // apart says that a word ends between a glyph and the next one on its line.
@@ -71,7 +71,7 @@ type interpreter struct {
 	width, height float64       // of the page as it is shown
 
 	glyphs    map[int][]glyph // by the angle that their text runs at, see angle
-	drawn     int             // glyphs
+	drawn     int32           // glyphs
 	outside   int             // characters beside the page
 	unknown   int             // glyphs whose text the file does not tell
 	images    []box

@@ -43,14 +43,15 @@ type flow struct {
 	size  float64
 }
 
-// columns divides the text of a page into parts, in reading order, each of which is read
-// line by line.
+// columns divides the text of a page, in the order in which it is drawn, into parts in reading
+// order, each of which is read line by line.
 func columns(glyphs []glyph, tables []*ruled) []part {
-	glyphs = slices.Clone(glyphs)
-	slices.SortStableFunc(glyphs, func(a, b glyph) int { return cmp.Compare(a.order, b.order) })
 	all := pieces(glyphs)
 	for _, t := range tables {
 		all = append(all, piece{box: t.box, y: t.box.b, table: t})
+	}
+	if _, several := columnGutter(all); !several {
+		return []part{{glyphs, tables}}
 	}
 	var out []part
 	divideColumns(all, 0, &out)

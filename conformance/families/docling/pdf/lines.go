@@ -43,7 +43,7 @@ func (l *line) text() string {
 	for i, s := range l.segments {
 		parts[i] = s.text
 	}
-	if l.fromRight || runsFromRight(parts) {
+	if l.fromRight || runsFromRight(parts...) {
 		slices.Reverse(parts)
 	}
 	return strings.Join(parts, " ")

@@ -12,7 +12,7 @@ type marked struct {
 	// of letters that a script draws in another order.
 	actual   string
 	replaced bool
-	from     int      // the order of its first glyph
+	from     int32    // the order of its first glyph
 	tag      *element // of the content around it
 }
 
