@@ -34,7 +34,7 @@ func TestLosses_S2_CONV_01(t *testing.T) {
 			d, err := document.Decode(doc)
 			require.NoError(t, err)
 			require.Equal(t, []string{remark}, d.Losses())
-			markdown, failure := call(t.Context(), f, "export_markdown", args{"document": json.RawMessage(doc)})
+			markdown, failure := call(t.Context(), f, "export_markdown", args{"document": doc})
 			require.Nil(t, failure)
 			require.True(t, strings.HasSuffix(markdown.(*family.Result).Text, "\n\n> Not converted: "+remark))
 		}

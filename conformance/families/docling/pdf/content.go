@@ -14,47 +14,7 @@ const (
 	objectCost   = 200 // in operators: what drawing another object takes
 	maxGlyphs    = 500_000
 	maxFormDepth = 8
-
-	maxUnpacked = 128 << 20 // bytes, of all content of a document together
 )
-
-// A matrix is a, b, c, d, e, f of a coordinate transformation.
-type matrix [6]float64
-
-// mul is what applies m first, then n.
-func (m matrix) mul(n matrix) matrix {
-	return matrix{
-		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
-		m[2]*n[0] + m[3]*n[2], m[2]*n[1] + m[3]*n[3],
-		m[4]*n[0] + m[5]*n[2] + n[4], m[4]*n[1] + m[5]*n[3] + n[5],
-	}
-}
-
-// A glyph is a sign on the page: its text, place on the base line and look.
-type glyph struct {
-	text         string
-	x, y, w      float64
-	size         float64
-	track        float64 // the white between all letters of its text
-	tag          *element
-	order        int32 // when it is drawn, among all of the page
-	bold, italic bool
-	spaced       bool // a space is drawn before it
-	fromRight    bool // so does most text of the page
-}
-
-// apart says that a word ends between a glyph and the next one on its line.
-func (g *glyph) apart(next *glyph) bool {
-	gap := next.x - g.x - g.w - g.track
-	return gap > wordGap*next.size || next.spaced && gap > spaceGap*next.size
-}
-
-// A box is a place on the page.
-type box struct{ l, b, r, t float64 }
-
-func (a box) union(b box) box {
-	return box{min(a.l, b.l), min(a.b, b.b), max(a.r, b.r), max(a.t, b.t)}
-}
 
 // state is the graphics state as far as text needs it.
 type state struct {
@@ -153,8 +113,6 @@ func content(v value) []byte {
 // unknownText is that of a glyph whose text the file does not tell.
 const unknownText = string(unicode.ReplacementChar)
 
-var identity = matrix{1, 0, 0, 1, 0, 0}
-
 func matrixOf(args []operand) (m matrix, ok bool) {
 	if len(args) != 6 {
 		return m, false
@@ -206,17 +164,6 @@ func matrixIn(x value) matrix {
 
 // cover is the box of the unit square.
 func cover(m matrix) box { return m.box(box{0, 0, 1, 1}) }
-
-// box is the box around what m makes of a box.
-func (m matrix) box(of box) box {
-	at := m.apply(of.l, of.b)
-	b := box{at[0], at[1], at[0], at[1]}
-	for _, corner := range [][2]float64{{of.r, of.b}, {of.l, of.t}, {of.r, of.t}} {
-		at := m.apply(corner[0], corner[1])
-		b = b.union(box{at[0], at[1], at[0], at[1]})
-	}
-	return b
-}
 
 // textOperator runs an operator about text; those about anything else are no
 // concern here.
@@ -283,13 +230,6 @@ func (in *interpreter) textOperator(s *state, op []byte, args []operand) {
 			}
 		}
 	}
-}
-
-// moved is a matrix after a step along its base line and up from it.
-func (m matrix) moved(across, up float64) matrix {
-	m[4] += across*m[0] + up*m[2]
-	m[5] += across*m[1] + up*m[3]
-	return m
 }
 
 // show draws the codes of a string.

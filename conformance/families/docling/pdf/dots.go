@@ -22,7 +22,7 @@ func (in *interpreter) dot(b box) {
 	}
 }
 
-// bulleted puts drawn bullets before the first text of the rows that they stand beside.
+// bulleted puts drawn bullets before the text right after them.
 func bulleted(rows [][]segment, dots []box) {
 	for _, dot := range dots {
 		for i, row := range rows {
@@ -39,8 +39,7 @@ func bulleted(rows [][]segment, dots []box) {
 	}
 }
 
-// putBullet puts a bullet to the segment that a dot stands before, and reports whether it
-// stands before one.
+// putBullet puts a bullet to the segment right after a dot, and reports whether there is one.
 func putBullet(row []segment, dot box) bool {
 	middle := (dot.t + dot.b) / 2
 	for i := range row {

@@ -108,7 +108,7 @@ func newFont(v value) *font {
 // "NimbusRomNo9L-Medi" and TeX's CMBX are bold, "Medium" is not.
 var boldName = regexp.MustCompile(`bold|black|heavy|demi|-medi(?:ital)?$|-bd|^(?:[a-z]{6}\+)?(?:cm|sf|ec|lm)(?:ss)?bx`)
 
-// longestGlyph is how many characters one glyph stands for at most.
+// longestGlyph is how many characters one glyph means at most.
 const longestGlyph = 18
 
 // confused reports whether a table gives glyphs the text of a line, as some programs do with

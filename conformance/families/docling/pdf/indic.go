@@ -44,7 +44,7 @@ func isFirstDrawn(text string) bool {
 	return n > 0 && n == len(text) && strings.ContainsRune(firstDrawn, r)
 }
 
-// drawnFirst reports whether a vowel sign stands where no consonant is before it.
+// drawnFirst reports whether a vowel sign begins a word.
 func drawnFirst(glyphs []glyph) bool {
 	for i := range glyphs {
 		if !isFirstDrawn(glyphs[i].text) || i+1 == len(glyphs) || !unicode.IsLetter(firstOf(&glyphs[i+1])) {

@@ -103,14 +103,6 @@ func rows(glyphs []glyph) [][]glyph {
 	return out
 }
 
-// Gaps between glyphs, in sizes: from one on a word ends, from the other on a
-// segment does.
-const (
-	wordGap    = 0.17
-	spaceGap   = 0.02 // is enough where a space is drawn
-	segmentGap = 1.0
-)
-
 // split makes segments of a row.
 func split(row []glyph) []segment {
 	var out []segment

@@ -8,8 +8,8 @@ import (
 
 // A marked is marked content that has begun.
 type marked struct {
-	// actual is the text that the content stands for, if it says so: of a ligature, say, or
-	// of letters that a script draws in another order.
+	// actual is the text in place of the content, if it has one: of a ligature, say, or of
+	// letters that a script draws in another order.
 	actual   string
 	replaced bool
 	from     int32    // the order of its first glyph

@@ -1,7 +1,6 @@
 package pdf
 
 import (
-	"errors"
 	"math"
 	"slices"
 
@@ -13,8 +12,6 @@ const (
 	maxTreeDepth = 64
 	maxTreeNodes = 2 * document.MaxPages
 )
-
-var errTree = errors.New("the tree of pages is malformed")
 
 // A sheet is a page with what it inherits from the tree above it.
 type sheet struct {
@@ -32,9 +29,6 @@ func (s *sheet) size() (width, height float64) {
 	}
 	return width, height
 }
-
-// round keeps hundredths: more is noise of the program that wrote the file.
-func round(v float64) float64 { return math.Round(v*100) / 100 }
 
 // frame turns the coordinates of the content into those of the page as it is
 // shown, whose origin is at the bottom on the left.

@@ -1,6 +1,6 @@
 // Package pdf makes DoclingDocuments of PDF files by the rules of tools.md
-// §9.2: a PDF says where signs stand, not what they are, so lines, headings,
-// lists, tables and paragraphs are found by place and size.
+// §9.2: unless it is tagged, a PDF says where signs stand, not what they are, so
+// lines, headings, lists, tables and paragraphs are found by place and size.
 //
 // The objects come from pdfcpu, of a copy with a right table where that fails;
 // operators, codes of fonts and structure are read here. Malformed files can make
@@ -10,17 +10,9 @@ package pdf
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance/families/docling/document"
-)
-
-// What can be wrong with a file, beside its being malformed.
-var (
-	ErrEncrypted = errors.New("the document is encrypted")
-	ErrNoPages   = errors.New("the document has no such pages")
-	ErrTooMuch   = errors.New("the document has too many pages, or they draw too much")
 )
 
 // Options are what a caller may choose about a PDF.

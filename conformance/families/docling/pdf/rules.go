@@ -110,11 +110,6 @@ func (p *path) close() {
 	}
 }
 
-// apply is where m moves a point.
-func (m matrix) apply(x, y float64) [2]float64 {
-	return [2]float64{x*m[0] + y*m[2] + m[4], x*m[1] + y*m[3] + m[5]}
-}
-
 // stroked makes rules of the straight lines of the path.
 func (in *interpreter) stroked() {
 	for _, part := range in.path.parts {

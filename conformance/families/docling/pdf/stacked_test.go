@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Japanese that runs down is read column by column, from the right, whether the font says so
-// or each character is placed.
+// Japanese that runs down is read column by column, from the right, whether the font does
+// that or each character is placed.
 func TestVerticalText_S2_CONV_01(t *testing.T) {
 	t.Parallel()
 	columns := []string{"吾輩は（猫）である。", "名前はまだ無い。", "どこで生れたか", "序"}

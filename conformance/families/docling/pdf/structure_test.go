@@ -150,3 +150,21 @@ func TestNamesOfBoldFonts(t *testing.T) {
 		require.Equal(t, bold, boldName.MatchString(name), name)
 	}
 }
+
+// Lines of a script without spaces are joined without one.
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ a, b, want string }{
+		{"one", "two", "one two"},
+		{"para-", "graph", "paragraph"},
+		{"para-", "Graph", "para- Graph"},
+		{"para\u00ad", "graph", "para\u00adgraph"},
+		{"港口自", "测量", "港口自测量"},
+		{"港口，", "测量", "港口，测量"},
+		{"港口", "PDF", "港口 PDF"},
+		{"\u0e17\u0e48\u0e32", "\u0e40\u0e23\u0e37\u0e2d", "\u0e17\u0e48\u0e32\u0e40\u0e23\u0e37\u0e2d"},
+		{"항구", "수위", "항구 수위"},
+	} {
+		require.Equal(t, tt.want, join(tt.a, tt.b))
+	}
+}

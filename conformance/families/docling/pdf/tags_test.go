@@ -101,7 +101,7 @@ func TestTags_Malformed_S2_CONV_09(t *testing.T) {
 	}
 }
 
-// Content stands for the text that it says it does.
+// The text in place of content replaces that of its glyphs.
 func TestActualText_S2_CONV_01(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ content, want string }{

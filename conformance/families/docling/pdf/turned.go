@@ -7,46 +7,6 @@ import (
 	"slices"
 )
 
-// maxTilt is how far text may be off one of the four directions, in degrees: scans are
-// never quite straight.
-const maxTilt = 8.0
-
-// angle is the direction that the text of a glyph runs in: degrees counterclockwise from
-// the right, from 0 to 359.
-func angle(m matrix) int {
-	degrees := math.Atan2(m[1], m[0]) * 180 / math.Pi
-	if quarter := math.Round(degrees/90) * 90; math.Abs(degrees-quarter) <= maxTilt {
-		degrees = quarter
-	}
-	return (int(math.Round(degrees)) + 360) % 360
-}
-
-// frame turns the coordinates of a page into those in which text at an angle is upright
-// and runs to the right. At the four directions the whole page is in the frame's upper
-// right quadrant.
-func frame(angle int, width, height float64) matrix {
-	switch angle {
-	case 0:
-		return identity
-	case 90:
-		return matrix{0, -1, 1, 0, 0, width}
-	case 180:
-		return matrix{-1, 0, 0, -1, width, height}
-	case 270:
-		return matrix{0, 1, -1, 0, height, 0}
-	}
-	sin, cos := math.Sincos(float64(angle) * math.Pi / 180)
-	return matrix{cos, -sin, sin, cos, 0, 0}
-}
-
-// back turns the coordinates of a frame into those of the page.
-func back(angle int, width, height float64) matrix {
-	if angle%180 == 90 {
-		width, height = height, width
-	}
-	return frame((360-angle)%360, width, height)
-}
-
 // An aside is text of a page that runs at another angle than most of it.
 type aside struct {
 	back  matrix // from the coordinates of its lines to those of the page

@@ -70,7 +70,7 @@ func TestWatermark_S2_CONV_01(t *testing.T) {
 	require.Equal(t, []string{"watermark on page 1: it is in the layer background only"}, d.Losses())
 }
 
-// A remark says what is on the pages but not in the text.
+// Remarks name what is on the pages but not in the text.
 func TestLosses_S2_CONV_01(t *testing.T) {
 	t.Parallel()
 	image := "q 100 0 0 100 50 300 cm /I Do Q\n"

@@ -147,6 +147,9 @@ func (v value) Decoded() string {
 	return *text
 }
 
+// maxUnpacked is how many bytes all content of a document together unpacks to at most.
+const maxUnpacked = 128 << 20
+
 // Data is what a stream unpacks to; of a damaged one, what could be unpacked.
 // It panics with [ErrTooMuch] when the streams of the file unpack to too much.
 func (v value) Data() []byte {
