@@ -1,6 +1,6 @@
 // Package pdf makes DoclingDocuments of PDF files by the rules of tools.md
-// §9.2: a PDF says where signs stand, not what they are, so lines, headings,
-// lists, tables and paragraphs are found by place and size.
+// §9.2: unless it is tagged, a PDF says where signs stand, not what they are, so
+// lines, headings, lists, tables and paragraphs are found by place and size.
 //
 // The objects come from pdfcpu, of a copy with a right table where that fails;
 // operators, codes of fonts and structure are read here. Malformed files can make
@@ -9,16 +9,10 @@
 package pdf
 
 import (
-	"errors"
+	"cmp"
+	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance/families/docling/document"
-)
-
-// What can be wrong with a file, beside its being malformed.
-var (
-	ErrEncrypted = errors.New("the document is encrypted")
-	ErrNoPages   = errors.New("the document has no such pages")
-	ErrTooMuch   = errors.New("the document has too many pages, or they draw too much")
 )
 
 // Options are what a caller may choose about a PDF.
@@ -60,12 +54,13 @@ func Convert(data []byte, opts Options) (*document.Document, error) {
 	}
 	b := document.NewBuilder(document.Stem(opts.Filename), origin)
 	in := &interpreter{fonts: map[int]*font{}}
+	tags := readTags(f)
 	var pages []page
 	for no := from; no <= to; no++ {
 		s := all[no-1]
 		width, height := s.size()
 		b.Page(no, width, height)
-		found, err := read(in, no, &s)
+		found, err := read(in, no, &s, tags.of(&s))
 		if err != nil {
 			return nil, err
 		}
@@ -74,16 +69,21 @@ func Convert(data []byte, opts Options) (*document.Document, error) {
 			return nil, ErrTooMuch
 		}
 	}
-	write(b, pages)
+	write(b, pages, tags)
 	return b.Document()
 }
 
-// A page is what was found on a page.
+// A page is what was found on a page. Lines and images are in the frame of most of its
+// text.
 type page struct {
 	no            int
-	width, height float64
+	width, height float64 // of that frame
+	back          matrix  // from that frame to the page as it is shown
 	lines         []line
+	asides        []aside
 	images        []box
+	outside       int // characters that were drawn beside the page
+	unknown       int // glyphs whose text the file does not tell
 }
 
 // pageBytes is what an empty page comes to in JSON at least.
@@ -92,16 +92,24 @@ const pageBytes = 60
 // least is what a page comes to in JSON at least: each text is there
 // twice, as it is shown and as it was found; a table has its cells twice too.
 func (p *page) least() int64 {
-	n := pageBytes
-	for i := range p.lines {
-		if t := p.lines[i].table(); t != nil {
+	n := pageBytes + leastOf(p.lines)
+	for i := range p.asides {
+		n += leastOf(p.asides[i].lines)
+	}
+	return int64(n)
+}
+
+func leastOf(lines []line) int {
+	n := 0
+	for i := range lines {
+		if t := lines[i].table(); t != nil {
 			for _, c := range t.cells {
 				n += 2 * len(c.text)
 			}
 		}
-		n += 2 * len(p.lines[i].text())
+		n += 2 * len(lines[i].text())
 	}
-	return int64(n)
+	return n
 }
 
 // smallest is how wide and high an image must be to count: what is smaller is
@@ -109,7 +117,7 @@ func (p *page) least() int64 {
 const smallest = 20
 
 // read reads a page. What the library panics with goes on up.
-func read(in *interpreter, no int, s *sheet) (p page, err error) {
+func read(in *interpreter, no int, s *sheet, tags map[int]*element) (p page, err error) {
 	defer func() {
 		if fault := recover(); fault == any(ErrTooMuch) {
 			err = ErrTooMuch
@@ -117,20 +125,40 @@ func read(in *interpreter, no int, s *sheet) (p page, err error) {
 			panic(fault)
 		}
 	}()
-	*in = interpreter{fonts: in.fonts}
+	width, height := s.size()
+	*in = interpreter{fonts: in.fonts, width: width, height: height, glyphs: map[int][]glyph{}, tags: tags}
 	if contents := s.page.Key("Contents"); !contents.IsNull() {
 		in.draw(contents, s.resources, s.frame(), 0)
 	}
 	in.annotations(s.page.Key("Annots"), s.frame())
-	width, height := s.size()
-	p = page{no: no, width: width, height: height}
-	found, rest := tables(in.across, in.down, onPage(combine(in.glyphs), width, height))
-	for _, t := range found {
-		t.box = t.box.within(width, height)
+	in.stack()
+	for _, glyphs := range in.glyphs {
+		markDirection(glyphs)
 	}
-	p.lines = arrange(no, between(found, segmented(rest)))
+	main := mainAngle(in.glyphs)
+	turn := frame(main, width, height)
+	p = page{no: no, width: width, height: height, back: back(main, width, height), outside: in.outside, unknown: in.unknown, asides: in.asides(no, main)}
+	if main%180 != 0 {
+		p.width, p.height = height, width
+	}
+	tagged, rest := taggedTables(combine(in.glyphs[main]))
+	across, down := directed(in.rules, turn)
+	found, rest := tables(across, down, rest)
+	found = append(found, tagged...)
+	slices.SortStableFunc(found, func(a, b *ruled) int { return cmp.Compare(b.box.t, a.box.t) })
+	for _, t := range found {
+		t.box = t.box.within(p.width, p.height)
+	}
+	for i := range in.dots {
+		in.dots[i] = turn.box(in.dots[i])
+	}
+	for _, part := range columns(rest, found) {
+		rows := segmented(part.glyphs)
+		bulleted(rows, in.dots)
+		p.lines = append(p.lines, arrange(no, between(part.tables, rows))...)
+	}
 	for _, b := range in.images {
-		b = b.within(width, height)
+		b = turn.box(b.within(width, height))
 		if b.r-b.l >= smallest && b.t-b.b >= smallest {
 			p.images = append(p.images, b)
 		}
@@ -173,14 +201,3 @@ func between(tables []*ruled, rows [][]segment) [][]segment {
 
 // row is the place of a table among the rows of a page.
 func (t *ruled) row() []segment { return []segment{{box: t.box, y: t.box.t, table: t}} }
-
-// onPage leaves out what is drawn beside the page.
-func onPage(glyphs []glyph, width, height float64) []glyph {
-	kept := glyphs[:0]
-	for _, g := range glyphs {
-		if g.x >= -1 && g.x <= width && g.y >= -1 && g.y <= height {
-			kept = append(kept, g)
-		}
-	}
-	return kept
-}

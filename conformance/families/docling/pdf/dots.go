@@ -1,0 +1,67 @@
+package pdf
+
+import "strings"
+
+// Some programs draw the bullets of lists as small shapes, not as text.
+
+// The measures of drawn bullets: in points, and in sizes of the text beside them.
+const (
+	dotSmallest, dotLargest = 1.5, 9.0
+	dotSquare               = 1.35 // times as wide as high, or as high as wide, at most
+	dotSize                 = 0.8  // of the size of the text
+	dotReach                = 3.0  // from the text
+	dotAlone                = 1.0  // from other text on the line
+	maxDots                 = 2000 // of a page
+)
+
+// dot keeps a shape that may be a bullet.
+func (in *interpreter) dot(b box) {
+	w, h := b.r-b.l, b.t-b.b
+	if min(w, h) >= dotSmallest && max(w, h) <= dotLargest && max(w, h) <= dotSquare*min(w, h) && len(in.dots) < maxDots {
+		in.dots = append(in.dots, b)
+	}
+}
+
+// bulleted puts drawn bullets before the text right after them.
+func bulleted(rows [][]segment, dots []box) {
+	for _, dot := range dots {
+		for i, row := range rows {
+			if len(row) == 0 || row[0].table != nil || row[0].box.b > dot.t {
+				continue
+			}
+			if row[0].box.t < dot.b {
+				break // rows go down
+			}
+			if putBullet(rows[i], dot) {
+				break
+			}
+		}
+	}
+}
+
+// putBullet puts a bullet to the segment right after a dot, and reports whether there is one.
+func putBullet(row []segment, dot box) bool {
+	middle := (dot.t + dot.b) / 2
+	for i := range row {
+		s := &row[i]
+		if s.table != nil || dot.t-dot.b > dotSize*s.size || middle < s.y || middle > s.y+0.8*s.size || strings.HasPrefix(s.text, "•") {
+			continue
+		}
+		g := glyph{text: "•", x: dot.l, y: s.y, w: dot.r - dot.l, size: s.size, spaced: true}
+		if len(s.glyphs) > 0 {
+			g.fromRight, g.tag, g.order = s.glyphs[0].fromRight, s.glyphs[0].tag, s.glyphs[0].order
+		}
+		alone := func(at int, gap func(*segment) float64) bool {
+			return at < 0 || at >= len(row) || gap(&row[at]) > dotAlone*s.size
+		}
+		if gap := s.box.l - dot.r; gap > 0 && gap < dotReach*s.size && alone(i-1, func(o *segment) float64 { return dot.l - o.box.r }) && !s.fromRight() {
+			*s = newSegment(append([]glyph{g}, s.glyphs...))
+			return true
+		}
+		if gap := dot.l - s.box.r; gap > 0 && gap < dotReach*s.size && alone(i+1, func(o *segment) float64 { return o.box.l - dot.r }) && s.fromRight() {
+			*s = newSegment(append(s.glyphs[:len(s.glyphs):len(s.glyphs)], g))
+			return true
+		}
+	}
+	return false
+}
