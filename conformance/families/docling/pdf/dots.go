@@ -1,6 +1,11 @@
 package pdf
 
-import "strings"
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+)
 
 // Some programs draw the bullets of lists as small shapes, not as text.
 
@@ -24,23 +29,22 @@ func (in *interpreter) dot(b box) {
 
 // bulleted puts drawn bullets before the text right after them.
 func bulleted(rows [][]segment, dots []box) {
-	for _, dot := range dots {
-		for i, row := range rows {
-			if len(row) == 0 || row[0].table != nil || row[0].box.b > dot.t {
-				continue
-			}
-			if row[0].box.t < dot.b {
-				break // rows go down
-			}
-			if putBullet(rows[i], dot) {
-				break
-			}
+	middle := func(b box) float64 { return (b.t + b.b) / 2 }
+	dots = slices.SortedFunc(slices.Values(dots), func(a, b box) int { return cmp.Compare(middle(a), middle(b)) })
+	for _, row := range rows {
+		bottom, top := math.Inf(1), math.Inf(-1)
+		for i := range row {
+			bottom, top = min(bottom, row[i].y), max(top, row[i].y+row[i].size)
+		}
+		at, _ := slices.BinarySearchFunc(dots, bottom, func(b box, y float64) int { return cmp.Compare(middle(b), y) })
+		for ; at < len(dots) && middle(dots[at]) <= top; at++ {
+			putBullet(row, dots[at])
 		}
 	}
 }
 
-// putBullet puts a bullet to the segment right after a dot, and reports whether there is one.
-func putBullet(row []segment, dot box) bool {
+// putBullet puts a bullet to the segment right after a dot, if there is one.
+func putBullet(row []segment, dot box) {
 	middle := (dot.t + dot.b) / 2
 	for i := range row {
 		s := &row[i]
@@ -56,12 +60,11 @@ func putBullet(row []segment, dot box) bool {
 		}
 		if gap := s.box.l - dot.r; gap > 0 && gap < dotReach*s.size && alone(i-1, func(o *segment) float64 { return dot.l - o.box.r }) && !s.fromRight() {
 			*s = newSegment(append([]glyph{g}, s.glyphs...))
-			return true
+			return
 		}
 		if gap := dot.l - s.box.r; gap > 0 && gap < dotReach*s.size && alone(i+1, func(o *segment) float64 { return o.box.l - dot.r }) && s.fromRight() {
 			*s = newSegment(append(s.glyphs[:len(s.glyphs):len(s.glyphs)], g))
-			return true
+			return
 		}
 	}
-	return false
 }

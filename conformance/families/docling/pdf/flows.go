@@ -21,9 +21,10 @@ const (
 	gutterWidth = 0.5
 	gutterReach = 3.0 // from the text of columns to more of it
 
-	maxFlows   = 200 // of a page that are compared
-	maxGutters = 64  // that are tried
-	maxNested  = 12  // columns within columns
+	maxPieces  = 20_000 // of a page: more are a drawing
+	maxFlows   = 200    // that are compared
+	maxGutters = 64     // that are tried
+	maxNested  = 12     // columns within columns
 )
 
 // A piece is text that is drawn in one go: a line or a part of it.
@@ -212,6 +213,9 @@ type gutter struct{ x, top, bottom float64 }
 
 // columnGutter finds the gutter that reaches furthest.
 func columnGutter(all []piece) (best gutter, ok bool) {
+	if len(all) > maxPieces {
+		return best, false
+	}
 	found := flows(all)
 	var lines []box // and tables
 	for i := range found {

@@ -16,8 +16,11 @@ type marked struct {
 	tag      *element // of the content around it
 }
 
-// maxMarked is how deep marked content is nested at most.
-const maxMarked = 1000
+// The limits of marked content: how deep it is nested, and how long a text is in place of it.
+const (
+	maxMarked = 1000
+	maxActual = 4096 // bytes
+)
 
 // markedOperator runs an operator about marked content, and reports whether op was one.
 func (in *interpreter) markedOperator(op []byte, args []operand, resources value) bool {
@@ -27,7 +30,8 @@ func (in *interpreter) markedOperator(op []byte, args []operand, resources value
 		if len(args) == 2 {
 			in.properties(&m, args[1], resources)
 		}
-		if len(in.marked) < maxMarked {
+		in.operators += len(m.actual)
+		if m.replaced = m.replaced && len(m.actual) <= maxActual; len(in.marked) < maxMarked {
 			in.marked = append(in.marked, m)
 			if m.replaced {
 				in.replacing++

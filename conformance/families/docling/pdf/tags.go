@@ -17,6 +17,10 @@ type element struct {
 	above      *element
 	rows, cols int // of a cell, how many it covers
 	kids       []*element
+	// The outermost table that it is in, and its cell there: a table within a cell is text of
+	// the cell.
+	table, cell *element
+	places      *layout // of a table, once they are known
 }
 
 // A tagTree is the tags of a file.
@@ -70,8 +74,14 @@ func (t *tagTree) walk(kid value, above *element, page, depth int) {
 			t.put(page, kid.Key("MCID").Int(), above)
 		case "OBJR":
 		default:
-			e := &element{role: t.role(kid.Key("S").Name()), above: above, rows: 1, cols: 1}
+			e := &element{role: t.role(kid.Key("S").Name()), above: above, rows: 1, cols: 1, table: above.table, cell: above.cell}
 			e.spans(kid.Key("A"))
+			switch {
+			case e.table == nil && e.role == "Table":
+				e.table = e
+			case e.table != nil && e.cell == nil && e.isCell():
+				e.cell = e
+			}
 			above.kids = append(above.kids, e)
 			t.walk(kid.Key("K"), e, page, depth+1)
 		}
@@ -97,6 +107,8 @@ func (t *tagTree) role(name string) string {
 	}
 	return name
 }
+
+func (e *element) isCell() bool { return e.role == "TD" || e.role == "TH" }
 
 // spans reads how many rows and columns a cell covers, of one list of attributes or several.
 func (e *element) spans(a value) {
