@@ -124,7 +124,7 @@ async function parts(format, data) {
     if (!chart && !unopened[format].test(name)) return;
     const xml = Buffer.from(zip.FileIndex[i].content).toString("utf8");
     if (chart) {
-      for (const [, text] of xml.matchAll(/<(?:\w+:)?(?:t|v|pt)(?:\s[^>]*)?>([^<]+)</g)) out.push(unescape(text), "\n");
+      out.push(chartWords(xml, xlsx.SSF));
       return;
     }
     for (const [, paragraph] of xml.matchAll(/<(?:\w+:)?(?:p|comment|pt)(?:\s[^>]*)?>(.*?)<\/(?:\w+:)?(?:p|comment|pt)>/gs)) {
@@ -133,6 +133,18 @@ async function parts(format, data) {
     }
   });
   return out.join("");
+}
+
+// The words of a chart: texts as they are, numbers in the format that the chart has for them.
+function chartWords(xml, SSF) {
+  const out = [];
+  const texts = xml.replace(/<(\w+:)?numCache>(.*?)<\/(?:\w+:)?numCache>/gs, (_, prefix, cache) => {
+    const code = unescape(/<(?:\w+:)?formatCode>([^<]*)</.exec(cache)?.[1] ?? "General");
+    for (const [, value] of cache.matchAll(/<(?:\w+:)?v>([^<]+)</g)) out.push(SSF.format(code, Number(value)));
+    return "";
+  });
+  for (const [, text] of texts.matchAll(/<(?:\w+:)?(?:t|v|pt)(?:\s[^>]*)?>([^<]+)</g)) out.push(unescape(text));
+  return out.join("\n") + "\n";
 }
 
 const unopened = {

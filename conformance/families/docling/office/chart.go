@@ -2,7 +2,6 @@ package office
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/families/docling/document"
@@ -38,6 +37,9 @@ func (p *parts) addChart(b *document.Builder, parent document.Parent, name strin
 		}
 		return nil
 	}
+	if len(c.series[0].categories) == 0 && c.axis != "" {
+		c.others = append(c.others, c.axis)
+	}
 	for first, rest := true, c.series; len(rest) > 0; first = false {
 		n := 1
 		for n < len(rest) && (len(rest[n].categories) == 0 || slices.Equal(rest[n].categories, rest[0].categories)) {
@@ -59,35 +61,31 @@ func (p *parts) addChart(b *document.Builder, parent document.Parent, name strin
 	return nil
 }
 
-// chartTable lays out series with the same categories.
+// chartTable lays out series with the same categories; without any there is no column
+// for them.
 func chartTable(axis string, list []series) (document.TableData, error) {
+	columns := make([][]string, 0, len(list)+1)
+	if categories := list[0].categories; len(categories) > 0 {
+		columns = append(columns, append([]string{axis}, categories...))
+	}
+	labels := len(columns)
+	rows := 0
+	for _, s := range list {
+		columns = append(columns, append([]string{s.name}, s.values...))
+	}
+	for _, column := range columns {
+		rows = max(rows, len(column))
+	}
 	c := newCells()
-	rows := len(list[0].categories)
-	if err := c.add(0, 0, 1, 1, axis); err != nil {
-		return document.TableData{}, err
-	}
-	for col, s := range list {
-		rows = max(rows, len(s.values))
-		if err := c.add(0, col+1, 1, 1, s.name); err != nil {
-			return document.TableData{}, err
-		}
-	}
 	for row := range rows {
-		label := strconv.Itoa(row + 1)
-		if len(list[0].categories) > 0 {
-			label = at(list[0].categories, row)
-		}
-		if err := c.add(row+1, 0, 1, 1, label); err != nil {
-			return document.TableData{}, err
-		}
-		c.list[len(c.list)-1].RowHeader = true
-		for col, s := range list {
-			if err := c.add(row+1, col+1, 1, 1, at(s.values, row)); err != nil {
+		for col, column := range columns {
+			if err := c.add(row, col, 1, 1, at(column, row)); err != nil {
 				return document.TableData{}, err
 			}
+			c.list[len(c.list)-1].RowHeader = row > 0 && col < labels
 		}
 	}
-	return c.data(rows+1, nil)
+	return c.data(rows, nil)
 }
 
 func at(list []string, i int) string {
