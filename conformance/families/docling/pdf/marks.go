@@ -85,9 +85,9 @@ func attach(glyphs []glyph, marks []int) {
 	}
 }
 
+// isMark reports whether a glyph has nothing but marks.
 func isMark(g *glyph) bool {
-	r, _ := utf8.DecodeRuneInString(g.text)
-	return unicode.Is(unicode.Mn, r)
+	return g.text != "" && !strings.ContainsFunc(g.text, func(r rune) bool { return !unicode.Is(unicode.Mn, r) })
 }
 
 // letterOf is the letter before or after a mark in the content, and how far the

@@ -73,6 +73,13 @@ func TestCombine_VowelSign_S2_CONV_01(t *testing.T) {
 	require.Equal(t, "\u091c\u093e\u0901\u091a", text)
 }
 
+// A mark that one glyph has together with a letter leaves its room to that.
+func TestCombine_MarkWithLetter_S2_CONV_01(t *testing.T) {
+	at := func(text string, x, w float64) glyph { return glyph{text: text, x: x, y: 100, w: w, size: 10} }
+	glyphs := combine([]glyph{at("\u0e19", 0, 6), at("\u0e49\u0e33", 4, 7), at("\u0e41", 11, 4)})
+	require.Equal(t, "\u0e19\u0e49\u0e33\u0e41", newSegment(glyphs).text)
+}
+
 // Sara am is one letter, also with a tone mark.
 func TestSegment_SaraAm_S2_CONV_01(t *testing.T) {
 	at := func(text string, x, w float64) glyph { return glyph{text: text, x: x, y: 100, w: w, size: 10} }
