@@ -50,11 +50,12 @@ func (b *Builder) Drop(what Loss, n int) {
 	b.lost.counts[what] += n
 }
 
-// DropPictures notes the pictures that have no caption, and so no text.
+// DropPictures notes the pictures that have no caption, and so no text. Charts are
+// noted as such.
 func (b *Builder) DropPictures() {
 	n := 0
 	for _, p := range b.doc.Pictures {
-		if len(p.Captions) == 0 {
+		if p.Label == PictureLabel && len(p.Captions) == 0 {
 			n++
 		}
 	}

@@ -32,12 +32,12 @@ func (p *parts) addChart(b *document.Builder, parent document.Parent, name strin
 	if len(c.series) == 0 {
 		b.Drop(document.LostCharts, 1)
 		picture := b.Picture(parent, nil)
+		picture.Label = document.ChartLabel
 		if c.title != "" {
 			b.PictureCaption(picture, c.title)
 		}
-		return nil
 	}
-	if len(c.series[0].categories) == 0 && c.axis != "" {
+	if c.axis != "" && (len(c.series) == 0 || len(c.series[0].categories) == 0) {
 		c.others = append(c.others, c.axis)
 	}
 	for first, rest := true, c.series; len(rest) > 0; first = false {
