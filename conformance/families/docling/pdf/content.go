@@ -27,17 +27,9 @@ type state struct {
 
 // An interpreter runs the content of one page.
 type interpreter struct {
-	fonts         map[int]*font // by number of the object, for the whole document
-	width, height float64       // of the page as it is shown
-
-	glyphs    map[int][]glyph // by the angle that their text runs at, see angle
-	drawn     int32           // glyphs
-	outside   int             // characters beside the page
-	unknown   int             // glyphs whose text the file does not tell
-	images    []box
+	fonts map[int]*font // by number of the object, for the whole document
+	drawing
 	path      path
-	rules     []box
-	dots      []box // what may be bullets
 	operators int
 
 	tags   map[int]*element // of the page, by the numbers of marked content

@@ -20,10 +20,10 @@ const (
 )
 
 // dot keeps a shape that may be a bullet.
-func (in *interpreter) dot(b box) {
+func (d *drawing) dot(b box) {
 	w, h := b.r-b.l, b.t-b.b
-	if min(w, h) >= dotSmallest && max(w, h) <= dotLargest && max(w, h) <= dotSquare*min(w, h) && len(in.dots) < maxDots {
-		in.dots = append(in.dots, b)
+	if min(w, h) >= dotSmallest && max(w, h) <= dotLargest && max(w, h) <= dotSquare*min(w, h) && len(d.dots) < maxDots {
+		d.dots = append(d.dots, b)
 	}
 }
 

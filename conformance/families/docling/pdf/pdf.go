@@ -3,15 +3,13 @@
 // lines, headings, lists, tables and paragraphs are found by place and size.
 //
 // The objects come from pdfcpu, of a copy with a right table where that fails;
-// operators, codes of fonts and structure are read here. Malformed files can make
-// the library panic or not end: [Convert] belongs into a process of its own
-// (package worker).
+// operators, codes of fonts and structure are read here. They make a drawing of each
+// page, and the layout is made of drawings alone: another reader of files would do.
+// Malformed files can make the library panic or not end: [Convert] belongs into a
+// process of its own (package worker).
 package pdf
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/mainstay-mcp/mainstay/conformance/families/docling/document"
 )
 
@@ -73,19 +71,6 @@ func Convert(data []byte, opts Options) (*document.Document, error) {
 	return b.Document()
 }
 
-// A page is what was found on a page. Lines and images are in the frame of most of its
-// text.
-type page struct {
-	no            int
-	width, height float64 // of that frame
-	back          matrix  // from that frame to the page as it is shown
-	lines         []line
-	asides        []aside
-	images        []box
-	outside       int // characters that were drawn beside the page
-	unknown       int // glyphs whose text the file does not tell
-}
-
 // pageBytes is what an empty page comes to in JSON at least.
 const pageBytes = 60
 
@@ -112,10 +97,6 @@ func leastOf(lines []line) int {
 	return n
 }
 
-// smallest is how wide and high an image must be to count: what is smaller is
-// a rule or a bullet.
-const smallest = 20
-
 // read reads a page. What the library panics with goes on up.
 func read(in *interpreter, no int, s *sheet, tags map[int]*element) (p page, err error) {
 	defer func() {
@@ -126,78 +107,10 @@ func read(in *interpreter, no int, s *sheet, tags map[int]*element) (p page, err
 		}
 	}()
 	width, height := s.size()
-	*in = interpreter{fonts: in.fonts, width: width, height: height, glyphs: map[int][]glyph{}, tags: tags}
+	*in = interpreter{fonts: in.fonts, drawing: drawing{width: width, height: height, glyphs: map[int][]glyph{}}, tags: tags}
 	if contents := s.page.Key("Contents"); !contents.IsNull() {
 		in.draw(contents, s.resources, s.frame(), 0)
 	}
 	in.annotations(s.page.Key("Annots"), s.frame())
-	in.stack()
-	for _, glyphs := range in.glyphs {
-		markDirection(glyphs)
-	}
-	main := mainAngle(in.glyphs)
-	turn := frame(main, width, height)
-	p = page{no: no, width: width, height: height, back: back(main, width, height), outside: in.outside, unknown: in.unknown, asides: in.asides(no, main)}
-	if main%180 != 0 {
-		p.width, p.height = height, width
-	}
-	tagged, rest := taggedTables(combine(in.glyphs[main]))
-	across, down := directed(in.rules, turn)
-	found, rest := tables(across, down, rest)
-	found = append(found, tagged...)
-	slices.SortStableFunc(found, func(a, b *ruled) int { return cmp.Compare(b.box.t, a.box.t) })
-	for _, t := range found {
-		t.box = t.box.within(p.width, p.height)
-	}
-	for i := range in.dots {
-		in.dots[i] = turn.box(in.dots[i])
-	}
-	for _, part := range columns(rest, found) {
-		rows := segmented(part.glyphs)
-		bulleted(rows, in.dots)
-		p.lines = append(p.lines, arrange(no, between(part.tables, rows))...)
-	}
-	for _, b := range in.images {
-		b = turn.box(b.within(width, height))
-		if b.r-b.l >= smallest && b.t-b.b >= smallest {
-			p.images = append(p.images, b)
-		}
-	}
-	return p, nil
+	return in.layout(no), nil
 }
-
-// within is the part of a box on the page.
-func (a box) within(width, height float64) box {
-	return box{max(a.l, 0), max(a.b, 0), min(a.r, width), min(a.t, height)}
-}
-
-// segmented makes the rows of the glyphs, of segments.
-func segmented(glyphs []glyph) [][]segment {
-	var out [][]segment
-	for _, row := range rows(glyphs) {
-		if segments := split(row); len(segments) > 0 {
-			out = append(out, segments)
-		}
-	}
-	divide(out)
-	return out
-}
-
-// between puts tables, each a row of its own, before the first row below its top.
-func between(tables []*ruled, rows [][]segment) [][]segment {
-	var out [][]segment
-	for _, row := range rows {
-		for len(tables) > 0 && tables[0].box.t > row[0].y {
-			out = append(out, tables[0].row())
-			tables = tables[1:]
-		}
-		out = append(out, row)
-	}
-	for _, t := range tables {
-		out = append(out, t.row())
-	}
-	return out
-}
-
-// row is the place of a table among the rows of a page.
-func (t *ruled) row() []segment { return []segment{{box: t.box, y: t.box.t, table: t}} }

@@ -140,13 +140,13 @@ func (in *interpreter) filled() {
 }
 
 // rule keeps what is thin one way and long the other.
-func (in *interpreter) rule(b box) {
-	if !(math.Abs(b.l)+math.Abs(b.r)+math.Abs(b.t)+math.Abs(b.b) < 1e6) || len(in.rules) >= maxRules {
+func (d *drawing) rule(b box) {
+	if !(math.Abs(b.l)+math.Abs(b.r)+math.Abs(b.t)+math.Abs(b.b) < 1e6) || len(d.rules) >= maxRules {
 		return
 	}
 	thin, long := min(b.r-b.l, b.t-b.b), max(b.r-b.l, b.t-b.b)
 	if thin <= ruleThick && long >= ruleShortest {
-		in.rules = append(in.rules, b)
+		d.rules = append(d.rules, b)
 	}
 }
 

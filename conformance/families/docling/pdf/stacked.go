@@ -16,13 +16,13 @@ const fewestStacked = 4
 // stack moves Chinese, Japanese and Korean text that runs down, with upright characters, to
 // the glyphs whose text runs at 270 degrees: there its lines are those that a reader sees,
 // from the right to the left.
-func (in *interpreter) stack() {
-	upright := in.glyphs[0]
+func (d *drawing) stack() {
+	upright := d.glyphs[0]
 	stacked := inColumns(upright)
 	if stacked == nil {
 		return
 	}
-	down := frame(270, in.width, in.height)
+	down := frame(270, d.width, d.height)
 	kept := upright[:0:0]
 	for i, g := range upright {
 		if !stacked[i] {
@@ -34,10 +34,10 @@ func (in *interpreter) stack() {
 		if r, _ := utf8.DecodeRuneInString(g.text); r >= 0xfe10 && r <= 0xfe4f {
 			g.text = norm.NFKC.String(g.text) // what punctuation looks like where text runs down
 		}
-		in.glyphs[270] = append(in.glyphs[270], g)
+		d.glyphs[270] = append(d.glyphs[270], g)
 	}
-	in.glyphs[0] = kept
-	slices.SortStableFunc(in.glyphs[270], func(a, b glyph) int { return cmp.Compare(a.order, b.order) })
+	d.glyphs[0] = kept
+	slices.SortStableFunc(d.glyphs[270], func(a, b glyph) int { return cmp.Compare(a.order, b.order) })
 }
 
 // inColumns tells which glyphs are of text that runs down, and is nil without any. Where most

@@ -12,7 +12,7 @@ import (
 func TestVerticalText_S2_CONV_01(t *testing.T) {
 	t.Parallel()
 	columns := []string{"吾輩は（猫）である。", "名前はまだ無い。", "どこで生れたか", "序"}
-	in := &interpreter{width: 600, height: 800, glyphs: map[int][]glyph{}}
+	in := &interpreter{drawing: drawing{width: 600, height: 800, glyphs: map[int][]glyph{}}}
 	for i, column := range columns {
 		for j, r := range []rune(column) {
 			in.add(matrix{10, 0, 0, 10, 500 - 60*float64(i), 700 - 10*float64(j)}, glyph{text: string(r), w: 1})

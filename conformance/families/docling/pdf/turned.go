@@ -30,18 +30,18 @@ func mainAngle(glyphs map[int][]glyph) int {
 }
 
 // asides lays out the text that does not run at the main angle.
-func (in *interpreter) asides(no, main int) []aside {
+func (d *drawing) asides(no, main int) []aside {
 	var out []aside
-	usual := usualSize(in.glyphs[main])
-	for _, at := range slices.Sorted(maps.Keys(in.glyphs)) {
+	usual := usualSize(d.glyphs[main])
+	for _, at := range slices.Sorted(maps.Keys(d.glyphs)) {
 		if at == main {
 			continue
 		}
 		slanted := at%90 != 0
 		a := aside{
-			back:      back(at, in.width, in.height),
-			watermark: slanted && usualSize(in.glyphs[at]) > watermarkSize*usual,
-			lines:     arrange(no, segmented(combine(in.glyphs[at]))),
+			back:      back(at, d.width, d.height),
+			watermark: slanted && usualSize(d.glyphs[at]) > watermarkSize*usual,
+			lines:     arrange(no, segmented(combine(d.glyphs[at]))),
 		}
 		if len(a.lines) > 0 {
 			out = append(out, a)

@@ -79,6 +79,7 @@ func TestLosses_S2_CONV_01(t *testing.T) {
 		want  []string
 	}{
 		"nothing":  {[]string{usual()}, nil},
+		"no image": {[]string{usual() + "q 100 0 0 100 900 300 cm /I Do Q\n"}, nil},
 		"pictures": {[]string{usual() + image, usual(), usual() + image + "q 100 0 0 100 50 500 cm /I Do Q\n"}, []string{"3 pictures on pages 1, 3: text in pictures is not read"}},
 		"one":      {[]string{usual() + image}, []string{"1 picture on page 1: text in pictures is not read"}},
 		"empty":    {[]string{"", usual(), image, image}, []string{"empty: pages 1, 3-4 have no text; what they show is not read"}},
