@@ -3,7 +3,9 @@
 # pdftotext, pandoc, docx2txt, SheetJS and officeparser read from them. The documents and
 # the bars are in conformance/families/docling/corpus.
 #   corpus.sh [PART]   all documents; only those with PART in their name
-# Exit 0: every format reaches its bar; 1: one does not, or a document is refused;
+#   corpus.sh --floors writes what each document reaches as its floor, less a hundredth
+# Exit 0: every format reaches its bar and every document its floor; 1: one does not, or a
+# document is refused;
 # 2: bad argument; 75: not all documents or programs could be had.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -13,8 +15,13 @@ corpus=$PWD/conformance/families/docling/corpus
 PACKAGES=(pandoc-wasm@1.1.0 xlsx@0.18.5 officeparser@7.8.0)
 
 if (($# > 1)); then
-	echo "corpus.sh [PART], not $*" >&2
+	echo "corpus.sh [PART | --floors], not $*" >&2
 	exit 2
+fi
+floors=
+if [[ ${1:-} == --floors ]]; then
+	floors=$corpus/floors.tsv
+	shift
 fi
 
 work=$(mktemp -d)
@@ -156,7 +163,7 @@ mkdir -p "$texts"
 go build -o "$work/refserver" ./cmd/refserver
 failed=0
 MAINSTAY_CORPUS_FILES=$files MAINSTAY_CORPUS_TEXTS=$texts MAINSTAY_CORPUS_NODE=node MAINSTAY_CORPUS_SCRIPT=$cache/references.mjs \
-	MAINSTAY_CORPUS_SERVER=$work/refserver MAINSTAY_CORPUS_REPORT=$work/report MAINSTAY_CORPUS_ONLY=${1:-} \
+	MAINSTAY_CORPUS_SERVER=$work/refserver MAINSTAY_CORPUS_REPORT=$work/report MAINSTAY_CORPUS_ONLY=${1:-} MAINSTAY_CORPUS_FLOORS=$floors \
 	go test -count=1 -timeout 30m -run '^TestCorpus$' ./conformance/families/docling/corpus >"$work/test" 2>&1 || failed=1
 if [[ -f $work/report ]]; then
 	cat "$work/report"

@@ -91,7 +91,11 @@ func TestChecklistsOfAllTypes(t *testing.T) {
 				}
 			}
 			bare := strings.Join(headings, "\n")
-			require.Contains(t, strings.Join(r.failures(t, id, bare), "\n"), "CQ-01: Sections without text: ")
+			require.Contains(t, strings.Join(r.failures(t, id, bare), "\n"), "CQ-01: Sections that say nothing: ")
+			for _, hollow := range []string{"x", "TBD", "- xxx", "| x | - |", "Lorem ipsum."} {
+				filled := strings.ReplaceAll(good, filler, hollow+"\n")
+				require.Contains(t, strings.Join(r.failures(t, id, filled), "\n"), "CQ-01: Sections that say nothing: ", hollow)
+			}
 
 			other := r.failures(t, kind.Prefix+"-007", good)
 			require.Len(t, other, 2)

@@ -33,7 +33,7 @@ func TestS0_APPROVE_01_Result(t *testing.T) {
 	require.Len(t, res["task_ids"], 3)
 	require.Subset(t, res, map[string]any{
 		"success": true, "artifact_id": "PRD-006", "old_status": "Draft", "new_status": "Approved",
-		"artifact_path":          "artifacts/prds/PRD-006_v1.md",
+		"artifact_path":          "artifacts/prd/PRD-006_v1.md",
 		"sub_artifacts_detected": anys("HLS-001", "HLS-002", "HLS-003"), "tasks_created": 3.0,
 		"placeholder_ids_replaced": 3.0, "reservation_confirmed": true,
 		"id_mapping": map[string]any{"HLS-AAA": "HLS-001", "HLS-BBB": "HLS-002", "HLS-CCC": "HLS-003"},
@@ -135,8 +135,8 @@ func TestS0_APPROVE_04_WholeTokens(t *testing.T) {
 		"HLS-AAAB XHLS-AAA HLS-AAA_x éHLS-AAA HLS-AAA1":                       "HLS-AAAB XHLS-AAA HLS-AAA_x éHLS-AAA HLS-AAA1",
 		"(HLS-AAA),HLS-AAA.":                                                  "(HLS-001),HLS-001.",
 		"_HLS-AAA_, __see HLS-AAA__":                                          "_HLS-001_, __see HLS-001__",
-		"[HLS-AAA](x/HLS-AAA \"HLS-AAA\") https://x.example/HLS-AAA, HLS-AAA": "[HLS-001](x/HLS-AAA \"HLS-001\") https://x.example/HLS-AAA, HLS-001",
-		"[HLS-AAA]\n\n[HLS-AAA]: x/HLS-AAA\nHLS-AAA":                          "[HLS-001]\n\n[HLS-001]: x/HLS-AAA\nHLS-001",
+		"[HLS-AAA](x/HLS-AAA \"HLS-AAA\") https://x.example/HLS-AAA, HLS-AAA": "[HLS-001](x/HLS-001 \"HLS-001\") https://x.example/HLS-AAA, HLS-001",
+		"[HLS-AAA]\n\n[HLS-AAA]: x/HLS-AAA\nHLS-AAA":                          "[HLS-001]\n\n[HLS-001]: x/HLS-001\nHLS-001",
 		"`HLS-AAA`–HLS-AAA":                                                   "`HLS-001`–HLS-001",
 		"HLS-AAA":                                                             "HLS-001",
 		"hls-aaa HLS-ZZZ US-AAA":                                              "hls-aaa HLS-ZZZ US-AAA",
@@ -146,6 +146,27 @@ func TestS0_APPROVE_04_WholeTokens(t *testing.T) {
 		require.Equal(t, want, replacePlaceholders(text, map[string]string{"HLS-AAA": "HLS-001"}))
 	}
 	require.Empty(t, idsOf("HLS-AAAB XHLS-AAA", "HLS"))
+}
+
+// Links to what has a final id now lead to it: the heading, whose anchor changed,
+// and the document, which will have that name. Others are as they were.
+func TestLinksFollowTheirIDs(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"### HLS-AAA: Pay\n[pay](#hls-aaa-pay)":                        "### HLS-001: Pay\n[pay](#hls-001-pay)",
+		"[b](#story-2-hls-aaa--pay \"Pay\") [c](<#HLS-AAA> 'x')":       "[b](#story-2-hls-001--pay \"Pay\") [c](<#HLS-001> 'x')",
+		"[d](../hls/HLS-AAA_v1.md#hls-aaa) [e](HLS-AAA_pay)":           "[d](../hls/HLS-001_v1.md#hls-001) [e](HLS-001_pay)",
+		"[f](mcp://resources/artifacts/hls/HLS-AAA_v1.md)":             "[f](mcp://resources/artifacts/hls/HLS-001_v1.md)",
+		"mcp://resources/artifacts/hls/HLS-AAA_v1.md, and":             "mcp://resources/artifacts/hls/HLS-001_v1.md, and",
+		"## Pay {#hls-aaa}\n<a id=\"hls-aaa\" href=\"#HLS-AAA\">x</a>": "## Pay {#hls-001}\n<a id=\"hls-001\" href=\"#HLS-001\">x</a>",
+		"[g]: #hls-aaa\n[h]: HLS-AAA.md 'HLS-AAA'":                     "[g]: #hls-001\n[h]: HLS-001.md 'HLS-001'",
+		"![i](img/HLS-AAA.png) [j](https://x.example/HLS-AAA.md)":      "![i](img/HLS-AAA.png) [j](https://x.example/HLS-AAA.md)",
+		"[k](//x.example/HLS-AAA) [l](mailto:HLS-AAA) [m](/HLS-AAA)":   "[k](//x.example/HLS-AAA) [l](mailto:HLS-AAA) [m](/HLS-AAA)",
+		"[n](hls-aaa.md) [o](#hls-aaab) [p](#xhls-aaa) [q](#hls-bbb)":  "[n](hls-aaa.md) [o](#hls-aaab) [p](#xhls-aaa) [q](#hls-bbb)",
+		"<img alt=\"HLS-AAA\" src=\"HLS-AAA.png\">":                    "<img alt=\"HLS-AAA\" src=\"HLS-AAA.png\">",
+	} {
+		require.Equal(t, want, replacePlaceholders(text, map[string]string{"HLS-AAA": "HLS-001"}))
+	}
 }
 
 func TestS0_APPROVE_06_Missing(t *testing.T) {
@@ -350,7 +371,7 @@ func TestS0_APPROVE_29_HighestVersion(t *testing.T) {
 	f.put(t, prdDraft("PRD-0060", "", ""))
 	res, failure := f.approve(t, "PRD-006")
 	require.Nil(t, failure)
-	require.Equal(t, "artifacts/prds/PRD-006_v10.md", res["artifact_path"])
+	require.Equal(t, "artifacts/prd/PRD-006_v10.md", res["artifact_path"])
 	require.Contains(t, f.file(t, "prd/PRD-006_v10.md"), "Approved")
 	require.Contains(t, f.file(t, "prd/PRD-006_v9.md"), "Draft")
 	require.Equal(t, "mcp://resources/artifacts/prds/PRD-006_v10.md", f.queued(t)[0].Inputs[0].MCPResourceURI)
@@ -372,7 +393,7 @@ func TestS0_C_06_BothFolders(t *testing.T) {
 	f.restart(t)
 	res, failure := f.approve(t, "PRD-006")
 	require.Nil(t, failure)
-	require.Equal(t, "artifacts/prds/PRD-006_v1.md", res["artifact_path"])
+	require.Equal(t, "artifacts/prds/PRD-006_v1.md", res["artifact_path"], "the folder it is in")
 	for _, uri := range []string{"epics/EPIC-006_v1.md", "prds/PRD-006_v1.md"} {
 		text, err := f.family.Resources[0].Read(t.Context(), resourceRoot+uri)
 		require.NoError(t, err)

@@ -36,7 +36,7 @@ func newApproveResult(it *intent, taskIDs []string, confirmed bool) (*approveRes
 	}
 	res := &approveResult{
 		Success: true, ArtifactID: it.ArtifactID, OldStatus: statusDraft, NewStatus: statusApproved,
-		ArtifactPath: p.resourcePath(), SubArtifactsDetected: make([]string, 0, len(it.Children)),
+		ArtifactPath: p.artifactPath(), SubArtifactsDetected: make([]string, 0, len(it.Children)),
 		TasksCreated: len(taskIDs), TaskIDs: append([]string{}, taskIDs...),
 		PlaceholderIDsReplaced: len(it.Mapping), IDMapping: it.Mapping,
 	}

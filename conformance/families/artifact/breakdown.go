@@ -1,22 +1,20 @@
 package artifact
 
 import (
+	"fmt"
 	"regexp"
-	"slices"
 	"strings"
-	"unicode"
 )
-
-// breakdownNames are headings of sections that say what becomes of a document,
-// for people.
-const breakdownNames = "Decomposition, Breakdown, User Stories, Tasks, Specifications, Zerlegung, Décomposition or 分解"
 
 var (
 	// beginning is how an item begins with an id, perhaps after "3.", "Story 1:" or
 	// "**Story ID:**".
 	beginning = regexp.MustCompile(`^(?:\[[ xX]\][ \t]+)?` +
-		`(?:\d+(?:\.\d+)*[.)]?[ \t]+)?(?:[*_]*(?:[A-Za-z-]+[ \t]+){0,3}(?i:story|task|prd|spec|specification|id)(?:[ \t]*#?\d+)?[*_]*[ \t]*[:.–—-]?[*_]*[ \t]*)?` +
+		`(?:\d+(?:\.\d+)*[.)]?[ \t]+)?((?:[*_]*(?:[A-Za-z-]+[ \t]+){0,3}(?i:story|task|prd|spec|specification|id)(?:[ \t]*#?\d+)?[*_]*[ \t]*[:.–—-]?[*_]*[ \t]*)?)` +
 		"([*_`~\\[(\"]*)([A-Z]+-[A-Z]{3})([*_`~\\])\"]*)([ \\t]*)(.*)$")
+	// kindOnly is a beginning with no more than the kind of the item: the sentence
+	// "Depends on story US-AAB" has more.
+	kindOnly = regexp.MustCompile(`^(?i:[*_]*(?:(?:high-level[ \t]+)?user[ \t]+|backlog[ \t]+|tech(?:nical)?[ \t]+)?[a-z]+(?:[ \t]*#?\d+)?[*_]*[ \t]*)?$|[:.–—-][*_]*[ \t]*$`)
 	// separator is what parts an id from what its item says.
 	separator = regexp.MustCompile(`^(?:[:–—(|]|-[ \t]|$)`)
 	idForm    = regexp.MustCompile(`^[A-Z]+-[A-Z]{3}$`)
@@ -29,26 +27,21 @@ var (
 
 const cellMarkup = " \t*_`~[]()\""
 
-// breakdownWords are the words of such headings, in lower case.
-var breakdownWords = []string{
-	"decomposition", "breakdown", "subartifact", "subartifacts", "stories", "tasks", "specs", "specifications", "prds",
-	"zerlegung", "aufteilung", "aufgaben", "décomposition", "découpage", "tâches",
-}
+// A clarity is how sure it is that an item is about the id that it begins with.
+// What is surer counts alone: "- US-AAB: Refund" is an item, and "- US-AAB comes
+// first" is then a remark about it.
+type clarity int
 
-// isBreakdown reports whether a heading says that what follows is a breakdown.
-func isBreakdown(name string) bool {
-	name = strings.ReplaceAll(strings.ToLower(name), "sub-artifact", "subartifact")
-	for word := range strings.FieldsFuncSeq(name, func(r rune) bool { return !unicode.IsLetter(r) }) {
-		if slices.Contains(breakdownWords, word) {
-			return true
-		}
-	}
-	// Chinese has no blanks.
-	return strings.Contains(name, "分解") || strings.Contains(name, "拆分") || strings.Contains(name, "任务")
-}
+const (
+	noItem     clarity = iota
+	nestedItem         // within another item, or below a heading that groups items
+	plainItem          // US-AAB Refund
+	markedItem         // US-AAB: Refund, **US-AAB** Refund, a row of a table
+)
 
 // A definition is what the items say that begin with an id.
 type definition struct {
+	clarity clarity
 	// said is what the first item says, by kind: a list item, a heading, or a row
 	// of tables with the same head. A list may say the titles, a table more.
 	said map[string]saying
@@ -63,46 +56,116 @@ type saying struct {
 
 func (d *definition) several() bool { return len(d.clash) > 0 }
 
-// breakdown reads the sections that say what becomes of a document.
+// breakdown reads the sections that break a document down.
 //
-// An item of them defines the id that it begins with: a heading, an item of a list
-// that is in no other, or a row of a table, in the column whose head says so. It
-// stands directly below a heading of the breakdown. Below a heading that says
+// An item of them defines the id that it begins with: a heading, an item of a list,
+// or a row of a table, in the column whose head names ids. It is below a heading of
+// the breakdown or one that groups its items (Payments). Below a heading of
 // something else (Constraints), or that is an item itself, nothing is defined.
 type breakdown struct {
 	defined map[string]*definition
+	// holds are the ids of the documented shape in these sections, and those that an
+	// item of another section begins with; names are the prefixes of the ids in these
+	// sections, final ones too.
+	holds, names map[string]bool
+
 	level   int // of the heading we are below; 0 is none
 	aside   int // the level of a heading below it that is not about items; 0 is none
+	grouped int // the level of a heading below it that groups items; 0 is none
 	list    int // how far the items of the list are indented; -1 is no list
+	lists   int // how many lists there were
 	// row is the line before, if it is one of a table; head is that of the table we
 	// are in, and column the one of the ids, or -1.
 	row, head string
 	column    int
 }
 
-// definedIDs returns the ids that the breakdown of a document defines.
-func definedIDs(text string) map[string]*definition {
-	b := breakdown{defined: make(map[string]*definition), list: -1, column: -1}
+// readBreakdown reads the sections of a document that break it down.
+func readBreakdown(text string) *breakdown {
+	b := &breakdown{
+		defined: make(map[string]*definition), holds: make(map[string]bool), names: make(map[string]bool), list: -1, column: -1,
+	}
 	numbers := counter{text: text}
 	for at, l := range withoutBlocks(text) {
-		kind, id, says := b.item(l)
-		if id != "" {
-			b.define(kind, id, says, numbers.line(at))
+		found := b.item(l)
+		if found.id != "" {
+			b.define(found, numbers.line(at))
+		}
+		if b.level > 0 {
+			b.mention(l)
+		} else if id := opening(l); isPlaceholder(id) {
+			b.holds[id] = true
 		}
 	}
-	return b.defined
+	return b
 }
 
-func (b *breakdown) define(kind, id, says string, line int) {
-	d := b.defined[id]
-	if d == nil {
-		d = &definition{said: make(map[string]saying)}
-		b.defined[id] = d
+// opening returns the id that an item of any section begins with, or that is a
+// cell of a table.
+func opening(l string) string {
+	if !hasIDForm(l) {
+		return ""
 	}
-	if strings.HasSuffix(id, anyNumber) {
+	if level, name := parseHeading(l); level > 0 {
+		return begins(name).id
+	}
+	if row := strings.TrimLeft(l, " \t"); strings.HasPrefix(row, "|") {
+		for cell := range strings.SplitSeq(row, "|") {
+			if cell = strings.Trim(cell, cellMarkup); idForm.MatchString(cell) {
+				return cell
+			}
+		}
+	}
+	_, text := listItem(l)
+	return begins(text).id
+}
+
+// has reports whether an id is one of the breakdown.
+func (b *breakdown) has(id string) bool { return b.defined[id] != nil || b.holds[id] }
+
+// remains reports whether a word of the documented shape is no placeholder: the
+// breakdown has ids of its type, and this is none of them.
+func (b *breakdown) remains(id string) bool {
+	prefix, _, _ := strings.Cut(id, "-")
+	return b.names[prefix] && !b.has(id)
+}
+
+// mention notes the ids on a line of the breakdown, but for those in code.
+func (b *breakdown) mention(l string) {
+	spans := codeSpans{line: l}
+	for at, id := range references(l) {
+		switch prefix, _, _ := strings.Cut(id, "-"); {
+		case spans.have(at):
+		case isPlaceholder(id):
+			b.holds[id], b.names[prefix] = true, true
+		case idPattern.MatchString(id):
+			b.names[prefix] = true
+		}
+	}
+}
+
+// An item begins with an id; kind is a list, a heading, or the head of a table.
+type item struct {
+	kind, id, says string
+	clarity        clarity
+}
+
+func (b *breakdown) define(found item, line int) {
+	d := b.defined[found.id]
+	if d == nil || d.clarity < found.clarity {
+		d = &definition{clarity: found.clarity, said: make(map[string]saying)}
+		b.defined[found.id] = d
+		prefix, _, _ := strings.Cut(found.id, "-")
+		b.names[prefix] = true
+	}
+	if d.clarity > found.clarity {
+		return
+	}
+	kind := found.kind
+	if strings.HasSuffix(found.id, anyNumber) {
 		kind = anyNumber // each is meant to be another one
 	}
-	says = strings.Trim(says, cellMarkup+":–—-|")
+	says := strings.Trim(found.says, cellMarkup+":–—-|")
 	first, known := d.said[kind]
 	switch {
 	case !known || first.text == "" && kind != anyNumber:
@@ -112,16 +175,15 @@ func (b *breakdown) define(kind, id, says string, line int) {
 	}
 }
 
-// item returns the id that a line defines, if it does, with the kind of the item
-// and what it says.
-func (b *breakdown) item(l string) (kind, id, says string) {
+// item returns the item that a line is, without an id if it defines none.
+func (b *breakdown) item(l string) item {
 	if level, name := parseHeading(l); level > 0 {
 		b.row, b.head, b.column, b.list = "", "", -1, -1
-		id, says = b.heading(level, name)
-		return "heading", id, says
+		b.lists++
+		return b.heading(level, name)
 	}
 	if b.level == 0 || b.aside > 0 {
-		return "", "", ""
+		return item{}
 	}
 	if rest := strings.TrimLeft(l, " \t"); strings.HasPrefix(rest, "|") {
 		return b.cell(rest)
@@ -129,25 +191,35 @@ func (b *breakdown) item(l string) (kind, id, says string) {
 	b.row, b.head, b.column = "", "", -1
 	indent, text := listItem(l)
 	if text == "" {
-		return "", "", ""
+		if indent == 0 {
+			b.lists++ // a paragraph parts two lists
+		}
+		return item{}
 	}
 	if b.list < 0 || indent < b.list {
 		b.list = indent
 	}
-	if indent >= b.list+2 {
-		return "", "", ""
+	found := begins(text)
+	found.kind = "list"
+	switch {
+	case indent >= b.list+2 || b.grouped > 0 && found.clarity == plainItem:
+		found.clarity = min(found.clarity, nestedItem)
+	case found.clarity == plainItem: // another list may be about the same items
+		found.kind = fmt.Sprintf("list %d", b.lists)
 	}
-	id, says = begins(text)
-	return "list", id, says
+	return found
 }
 
-// heading enters and leaves sections, and returns the id that a heading defines.
-func (b *breakdown) heading(level int, name string) (id, says string) {
+// heading enters and leaves sections, and returns the item that a heading is.
+func (b *breakdown) heading(level int, name string) (found item) {
 	if level <= b.level {
-		b.level, b.aside = 0, 0
+		b.level, b.aside, b.grouped = 0, 0, 0
 	}
 	if level <= b.aside {
 		b.aside = 0
+	}
+	if level <= b.grouped {
+		b.grouped = 0
 	}
 	about := isBreakdown(name)
 	switch {
@@ -155,43 +227,51 @@ func (b *breakdown) heading(level int, name string) (id, says string) {
 		if about {
 			b.level = level
 		}
-		return "", ""
+		return item{}
 	case b.aside > 0 && !about:
-		return "", ""
+		return item{}
 	case b.aside == 0:
-		id, says = begins(name)
+		found = begins(name)
+		found.kind = "heading"
 	}
-	if b.aside = level; id == "" && about {
+	switch {
+	case found.id != "":
+		b.aside = level
+	case about:
 		b.aside = 0
+	case b.level == 1 || isAside(name): // a title is about the whole document
+		b.aside = level
+	case b.grouped == 0:
+		b.grouped = level
 	}
-	return id, says
+	return found
 }
 
-// cell returns the id that a row of a table defines.
-func (b *breakdown) cell(l string) (kind, id, says string) {
+// cell returns the item that a row of a table is.
+func (b *breakdown) cell(l string) item {
 	before := b.row
 	b.row = l
 	if strings.Trim(l, "|-: \t") == "" && strings.Contains(l, "-") {
 		if before != "" {
 			b.head, b.column = before, idColumn(before)
 		}
-		return "", "", ""
+		return item{}
 	}
 	if b.column < 0 || !hasIDForm(l) {
-		return "", "", ""
+		return item{}
 	}
 	cells := strings.SplitN(l, "|", b.column+2)
 	if len(cells) <= b.column {
-		return "", "", ""
+		return item{}
 	}
-	cell := strings.Trim(cells[b.column], cellMarkup)
-	if !idForm.MatchString(cell) {
-		return "", "", ""
+	found := item{kind: b.head, id: strings.Trim(cells[b.column], cellMarkup), clarity: markedItem}
+	if !idForm.MatchString(found.id) {
+		return item{}
 	}
 	if len(cells) > b.column+1 {
-		says = cells[b.column+1]
+		found.says = cells[b.column+1]
 	}
-	return b.head, cell, says
+	return found
 }
 
 // idColumn returns the column of the ids by the head of a table, or -1.
@@ -212,21 +292,25 @@ func hasIDForm(l string) (found bool) {
 	return found
 }
 
-// begins returns the id that an item begins with, and what it says. The id ends
-// with a colon, a dash or a parenthesis, or it is emphasised, or it is all.
-func begins(text string) (id, says string) {
+// begins returns the id that an item begins with, and the text after it. The item is
+// marked if a colon, a dash, a parenthesis or nothing follows the id, or if the id is
+// emphasised. It is plain if a blank follows, unless the id is in code.
+func begins(text string) item {
 	if !hasIDForm(text) {
-		return "", ""
+		return item{}
 	}
 	m := beginning.FindStringSubmatch(text)
 	if m == nil {
-		return "", ""
+		return item{}
 	}
-	marked := strings.ContainsAny(m[1], "*_") && strings.ContainsAny(m[3], "*_") && m[4] != ""
-	if !marked && !separator.MatchString(m[5]) {
-		return "", ""
+	before, opened, id, closed, blank, rest := m[1], m[2], m[3], m[4], m[5], m[6]
+	switch {
+	case separator.MatchString(rest), blank != "" && strings.ContainsAny(opened, "*_") && strings.ContainsAny(closed, "*_"):
+		return item{id: id, says: rest, clarity: markedItem}
+	case blank != "" && !strings.Contains(opened, "`") && kindOnly.MatchString(before):
+		return item{id: id, says: rest, clarity: plainItem}
 	}
-	return m[2], m[5]
+	return item{}
 }
 
 // listItem returns how far an item of a list is indented, and its text; the text

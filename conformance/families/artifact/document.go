@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"iter"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -25,6 +26,8 @@ type document struct {
 	metadata metadataPart
 	draft    bool
 	version  int
+	// breakdown is read when it is first needed.
+	breakdown *breakdown
 	// work is how many bytes regular expressions have read for the checks. They
 	// are slow, so it is what a large document costs.
 	work int
@@ -52,7 +55,7 @@ type section struct {
 	name   string
 	line   int // of the heading; 0 is no section
 	level  int
-	filled bool // there is a letter or a digit below
+	filled bool // something is said below
 }
 
 // contentOf returns the document that a call brought, without the byte order mark
@@ -84,7 +87,7 @@ func (d *document) readSections() {
 			level, name = parseHeading(l.text)
 		}
 		if level == 0 {
-			if len(open) > 0 && strings.IndexFunc(l.text, isText) >= 0 {
+			if len(open) > 0 && saysSomething(l) {
 				for _, s := range open {
 					s.filled = true
 				}
@@ -109,6 +112,27 @@ func (d *document) readSections() {
 		d.sections[key] = s
 		open = append(open, s)
 	}
+}
+
+// fillers are words that fill a section until it is written, in lower case.
+var fillers = []string{"tbd", "tba", "tbc", "todo", "fixme", "wip", "placeholder", "lorem", "ipsum", "dolor", "sit", "amet"}
+
+// saysSomething reports whether a line has a word that is no filler, or a number.
+// "None" and "n/a" count.
+func saysSomething(l textLine) bool {
+	text := l.text
+	if _, item := listItem(text); item != "" {
+		text = item
+	}
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !isText(r) && r != '/' }) {
+		word = strings.Trim(strings.ToLower(word), "/")
+		first, size := utf8.DecodeRuneInString(word)
+		oneLetter := unicode.Is(unicode.Latin, first) && strings.Trim(word, word[:size]) == ""
+		if word != "" && !oneLetter && !slices.Contains(fillers, word) {
+			return true
+		}
+	}
+	return false
 }
 
 func isText(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

@@ -11,13 +11,6 @@ import (
 	"strings"
 )
 
-// resourceRoot is where stored artifacts are read, and pathRoot how a
-// resource_path begins; after both comes the plural directory (C-06).
-const (
-	resourceRoot = "mcp://resources/artifacts/"
-	pathRoot     = "artifacts/"
-)
-
 // A place is where one version of an artifact is kept.
 type place struct {
 	Type    artifactType
@@ -30,6 +23,7 @@ type place struct {
 func (p place) stem() string         { return fmt.Sprintf("%s_v%d", p.ID, p.Version) }
 func (p place) document() string     { return path.Join(p.Dir, p.stem()+".md") }
 func (p place) metadata() string     { return path.Join(p.Dir, p.stem()+"_metadata.json") }
+func (p place) artifactPath() string { return pathRoot + p.document() }
 func (p place) resourcePath() string { return pathRoot + p.Type.Plural + "/" + p.stem() + ".md" }
 func (p place) uri() string          { return resourceRoot + p.Type.Plural + "/" + p.stem() + ".md" }
 

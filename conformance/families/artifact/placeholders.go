@@ -15,10 +15,11 @@ import (
 //
 //   - the shape the workflow documents, one capital three times: HLS-AAA, US-BBB;
 //   - any three capitals, as HLS-AAB, that an item of the breakdown begins with
-//     (see [definedIDs]).
+//     (see [breakdown]).
 //
 // XXX is how people write "any number": TASK-XXX is an id only where one item
-// begins with it, and else left alone.
+// begins with it. A word of the documented shape is none if the breakdown has ids of
+// its type, and this one is only in prose outside: "ids such as US-AAA".
 //
 // Any other word of that form is only like one: US-EPA, HLS-TBD. Nobody can tell
 // whether its author means an id, so it is neither replaced nor made a task, and
@@ -29,7 +30,7 @@ import (
 //
 // Code defines nothing but where an item begins with it, and addresses and the
 // attributes of HTML define nothing at all. An id that is defined is replaced
-// wherever it stands, but for addresses and attributes.
+// wherever it stands. Links follow it (see [relinked]); addresses of others do not.
 
 // maxUndefined bounds how many look-alikes are found.
 const maxUndefined = 100
@@ -48,7 +49,7 @@ func (l lookAlike) String() string { return fmt.Sprintf("%s (line %d)", l.ID, l.
 // which they first appear, and the words that only look like one. What stands
 // in blocks of code and in comments is neither.
 func placeholders(text, prefix string) (ids []string, alike []lookAlike) {
-	var defined map[string]*definition // read when it is first needed
+	var items *breakdown // read when it is first needed
 	seen := make(map[string]bool)
 	numbers := counter{text: text}
 	for at, l := range withoutBlocks(text) {
@@ -61,19 +62,19 @@ func placeholders(text, prefix string) (ids []string, alike []lookAlike) {
 			if p, _, _ := strings.Cut(id, "-"); p != prefix || seen[id] || targets.have(start) {
 				return
 			}
-			if defined == nil {
-				defined = definedIDs(text)
+			if items == nil {
+				items = readBreakdown(text)
 			}
-			switch d := defined[id]; {
+			switch d := items.defined[id]; {
 			case d != nil && d.several():
 				seen[id] = true
 				if len(alike) < maxUndefined {
 					alike = append(alike, lookAlike{id, d.clash[0], true}, lookAlike{id, d.clash[1], true})
 				}
-			case d != nil || isPlaceholder(id) && !spans.have(start):
+			case d != nil, isPlaceholder(id) && !spans.have(start) && !items.remains(id):
 				seen[id] = true
 				ids = append(ids, id)
-			case isPlaceholder(id) || strings.HasSuffix(id, anyNumber):
+			case isPlaceholder(id), strings.HasSuffix(id, anyNumber):
 			case len(alike) < maxUndefined && isProse(l, start, end) && !spans.have(start):
 				alike = append(alike, lookAlike{id, numbers.line(at), false})
 			}
@@ -167,7 +168,8 @@ func notDefined(alike []lookAlike) string {
 }
 
 // replacePlaceholders replaces every whole-token occurrence of a placeholder in
-// mapping, wherever in the text it stands but in addresses.
+// mapping, wherever in the text it stands, and lets the document's own links
+// follow. Addresses of others stay.
 func replacePlaceholders(text string, mapping map[string]string) string {
 	var out strings.Builder
 	last := 0
@@ -180,7 +182,7 @@ func replacePlaceholders(text string, mapping map[string]string) string {
 		}
 	})
 	out.WriteString(text[last:])
-	return out.String()
+	return relinked(out.String(), mapping)
 }
 
 // eachPlaceholder finds the words that have the form of a placeholder: prefix,

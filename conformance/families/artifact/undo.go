@@ -295,7 +295,7 @@ func (a *approval) endUndo(ctx context.Context, unknown error) (*undoResult, err
 	}
 	a.event(ctx, "approval_undone", slog.String("artifact_id", a.it.ArtifactID), slog.Any("task_ids", a.it.TaskIDs))
 	res := &undoResult{
-		Success: true, ArtifactID: a.it.ArtifactID, OldStatus: statusApproved, NewStatus: statusDraft, ArtifactPath: p.resourcePath(),
+		Success: true, ArtifactID: a.it.ArtifactID, OldStatus: statusApproved, NewStatus: statusDraft, ArtifactPath: p.artifactPath(),
 		TasksRemoved: append([]string{}, a.it.TaskIDs...), RetiredIDs: []string{},
 	}
 	if len(a.it.Reservations) > 0 { // an epic's PRD has the epic's number again

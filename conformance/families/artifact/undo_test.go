@@ -59,7 +59,7 @@ func TestUndo(t *testing.T) {
 	delete(res, "tasks_removed")
 	require.Equal(t, map[string]any{
 		"success": true, "artifact_id": "PRD-006", "old_status": "Approved", "new_status": "Draft",
-		"artifact_path": "artifacts/prds/PRD-006_v1.md", "retired_ids": anys("HLS-001", "HLS-002", "HLS-003"),
+		"artifact_path": "artifacts/prd/PRD-006_v1.md", "retired_ids": anys("HLS-001", "HLS-002", "HLS-003"),
 	}, res)
 	f.drafted(t, text)
 	require.Len(t, f.records(t, "approval_undone"), 1)

@@ -8,9 +8,9 @@ import (
 	"log/slog"
 	"mime"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -27,12 +27,26 @@ const (
 	chatTimeout = registry.TTL - 10*time.Second
 )
 
-var threadID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+// maxThreadID bounds the id of a thread, in characters.
+const maxThreadID = 255
+
+// Why a chat ends before its agent does, beside its time.
+var (
+	errDisconnected = errors.New("the client disconnected")
+	errShutdown     = errors.New("the server is shutting down")
+)
+
+// isThreadID reports whether a text can be the id of a thread: any that can be one
+// segment of a path and is not blank.
+func isThreadID(id string) bool {
+	unfit := func(r rune) bool { return r == '/' || unicode.IsControl(r) }
+	return utf8.ValidString(id) && strings.TrimSpace(id) != "" && !strings.ContainsFunc(id, unfit) && utf8.RuneCountInString(id) <= maxThreadID
+}
 
 // chat answers a message with a stream of events.
 func (s *service) chat(w http.ResponseWriter, r *http.Request) {
 	thread := r.PathValue("thread_id")
-	if !threadID.MatchString(thread) {
+	if !isThreadID(thread) {
 		refuse(w, http.StatusBadRequest, "thread_id is malformed")
 		return
 	}
@@ -48,7 +62,9 @@ func (s *service) chat(w http.ResponseWriter, r *http.Request) {
 	defer s.chats.Done()
 	ctx, cancel := context.WithTimeout(r.Context(), chatTimeout)
 	defer cancel()
-	defer context.AfterFunc(s.life, cancel)()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer context.AfterFunc(s.life, func() { end(errShutdown) })()
 	c := &conversation{service: s, thread: thread, request: req}
 	if err := c.begin(); err != nil {
 		refuse(w, http.StatusServiceUnavailable, "too many chats at a time")
@@ -137,16 +153,31 @@ func (c *conversation) run(ctx context.Context, out *events) {
 		c.tell(out, marker.Created(saved))
 	}
 	if err != nil || c.failed {
-		reason := "the agent reported a failure"
-		if err != nil {
-			reason = c.redact(err.Error())
-		}
-		log.ErrorContext(ctx, "chat_failed", slog.String("error", reason))
-		out.send("error", map[string]string{"message": "The agent failed"})
+		c.fail(ctx, log, out, err)
 		return
 	}
 	out.send("message_complete", map[string]any{"content": c.redact(marker.Strip(c.text)), "usage": c.usage})
 	log.InfoContext(ctx, "chat_completed", slog.Int("artifacts", len(c.told)))
+}
+
+// fail ends a chat without an answer. One that was cancelled is no error: neither
+// the agent nor the server is at fault.
+func (c *conversation) fail(ctx context.Context, log *slog.Logger, out *events, err error) {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		cause := errDisconnected
+		if errors.Is(context.Cause(ctx), errShutdown) {
+			cause = errShutdown
+		}
+		log.InfoContext(ctx, "chat_cancelled", slog.String("cause", cause.Error()))
+		out.send("error", map[string]string{"message": "The chat was cancelled"})
+		return
+	}
+	reason := "the agent reported a failure"
+	if err != nil {
+		reason = c.redact(err.Error())
+	}
+	log.ErrorContext(ctx, "chat_failed", slog.String("error", reason))
+	out.send("error", map[string]string{"message": "The agent failed"})
 }
 
 func (c *conversation) take(ctx context.Context, log *slog.Logger, out *events, chunk agent.Chunk) {

@@ -6,8 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +22,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/families/assistant/agent"
 	"github.com/mainstay-mcp/mainstay/conformance/families/assistant/mcpconfig"
 	"github.com/mainstay-mcp/mainstay/conformance/families/assistant/registry"
+	"github.com/mainstay-mcp/mainstay/conformance/families/store"
 )
 
 func TestChat_S4_GEN_03_04_05_FullRun(t *testing.T) {
@@ -239,6 +244,47 @@ func TestChat_S4_REG_02_HoweverItEnds(t *testing.T) {
 	_ = res.Body.Close()
 	require.NoError(t, hanging.close(context.WithoutCancel(t.Context())), "it waits for the chat")
 	require.Zero(t, hanging.tokens.Len())
+	require.Contains(t, hanging.logs.String(), `"level":"INFO","msg":"chat_cancelled"`)
+	require.Contains(t, hanging.logs.String(), `"cause":"the client disconnected"`)
+	require.NotContains(t, hanging.logs.String(), `"level":"ERROR"`, "a client that leaves is no error")
+}
+
+// A chat that took too long is an error.
+func TestChat_TooLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &logs{}
+		s, err := newService(Options{Store: &memory{}, Logger: slog.New(slog.NewJSONHandler(l, nil)), runner: runner(
+			func(ctx context.Context, _ agent.Task, _ func(json.RawMessage)) error {
+				<-ctx.Done()
+				return context.Cause(ctx)
+			})})
+		require.NoError(t, err)
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(`{"content":"x"}`))
+		req.Header.Set("Content-Type", "application/json")
+		req.SetPathValue("thread_id", "t")
+		s.chat(httptest.NewRecorder(), req)
+		require.Contains(t, l.String(), `"level":"ERROR","msg":"chat_failed"`)
+		require.NoError(t, s.close(t.Context()))
+	})
+}
+
+// The ids of threads have no form.
+func TestChat_ThreadIDs(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, id := range []string{
+		"7", "3f2504e0-4f89-11d3-9a0c-0305e82c3301", "thread:2026:7", "_draft", "-1", "~me", "Ünï & çø", "线程 7", "a@b.example", "{x}", `back\slash`,
+		"a%2Fb", strings.Repeat("x", 255),
+	} {
+		require.Equal(t, "artifact_created", r.chat(t, url.PathEscape(id), "hi", true)[0].name, id)
+		saved := r.store.all()
+		require.True(t, slices.ContainsFunc(saved, func(a store.Artifact) bool { return a.ThreadID == id }), id)
+	}
+	for _, id := range []string{" ", "a\x00b", "a\nb", "a/b", "\xff", strings.Repeat("x", 256)} {
+		status, _ := r.post(t, url.PathEscape(id), map[string]any{"content": "x"})
+		require.Equal(t, http.StatusBadRequest, status, "%q", id)
+	}
 }
 
 type runner func(context.Context, agent.Task, func(json.RawMessage)) error
@@ -270,6 +316,8 @@ func TestChat_CloseEndsWhatRuns(t *testing.T) {
 	<-begun
 	require.NoError(t, r.close(context.WithoutCancel(t.Context())))
 	require.Contains(t, (<-events)[0].data, "event: error")
+	require.Contains(t, r.logs.String(), `"cause":"the server is shutting down"`)
+	require.NotContains(t, r.logs.String(), `"level":"ERROR"`)
 	status, _ := r.post(t, "t", map[string]any{"content": "x"})
 	require.Equal(t, http.StatusServiceUnavailable, status)
 }

@@ -33,8 +33,8 @@ type Options struct {
 	// Memory bounds one conversion, in bytes; zero is 1 GiB.
 	Memory int64
 	// MaxResult bounds a converted document, in bytes of JSON. Zero is what an
-	// answer of 16 MiB holds, which is what clients take: it carries the document
-	// twice, once of them quoted.
+	// answer of 16 MiB holds, which is what clients take. An answer carries the
+	// document twice, once of them quoted, if that fits, and else once.
 	MaxResult int64
 	// Version is the version of the schema that documents claim, for readers
 	// that know none as late as [document.Version]; empty is that one.
@@ -88,7 +88,7 @@ func newService(opts Options) (*service, error) {
 	result := opts.MaxResult
 	if result <= 0 {
 		s.answer = maxAnswer
-		result = maxAnswer / 2
+		result = maxAnswer
 	}
 	if opts.Deadline > 0 {
 		s.deadline = func(int64) time.Duration { return opts.Deadline }

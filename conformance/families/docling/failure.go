@@ -88,6 +88,10 @@ func fetchFailure(ctx context.Context, err error) error {
 		return family.Invalid("url", "redirect", "url redirects to something that is no http or https URL")
 	case errors.Is(err, web.ErrRedirects):
 		return family.Invalid("url", "redirects", "url redirects more than %d times", web.MaxRedirects)
+	case errors.Is(err, web.ErrEncoding):
+		return failed("fetch", worker.Unsupported, err.Error())
+	case errors.Is(err, web.ErrEncoded):
+		return failed("fetch", worker.Corrupt, err.Error())
 	case errors.Is(err, web.ErrTooLarge):
 		return failed("fetch", worker.TooLarge, err.Error())
 	case errors.As(err, &status) && status.Code < http.StatusInternalServerError && status.Code != http.StatusTooManyRequests:

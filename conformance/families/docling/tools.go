@@ -20,7 +20,7 @@ func (s *service) fileTool(format *fileFormat) family.Tool {
 		Title: "Convert " + format.title,
 		Description: "Convert a " + format.title + " file into a DoclingDocument: its text in reading order with its structure. " + format.about +
 			" Give file_path (below a folder the server may read), or content_base64 with filename. Export the result with export_markdown, export_html or export_json." +
-			" Options: " + format.options + "image_mode (placeholder or embedded).",
+			" Options: " + format.options + "image_mode (placeholder or embedded). The member dropped lists what was left out.",
 		InputSchema: fileSchema,
 		ReadOnly:    true,
 		Handle: func(ctx context.Context, call *family.Call) (any, error) {
@@ -52,29 +52,31 @@ func (s *service) convert(ctx context.Context, call *family.Call, opts *options,
 		return nil, err
 	}
 	doc, err := s.pool.Convert(ctx, req)
-	if most := s.answer; err == nil && most > 0 && answerSize(doc) > most {
-		err = worker.Fail(worker.TooLarge, "the answer of %d bytes, which carries the document twice, is over the limit of %d", answerSize(doc), most)
-	}
 	if err != nil {
 		return nil, advised(err, req.Format)
 	}
-	call.Completed(slog.String("format", req.Format), slog.Int("result_bytes", len(doc)))
-	return doc, nil
+	answer, err := s.answered(doc)
+	if err != nil {
+		return nil, advised(err, req.Format)
+	}
+	fields := []slog.Attr{slog.String("format", req.Format), slog.Int("result_bytes", len(doc))}
+	if dropped := droppedIn(doc); len(dropped) > 0 {
+		fields = append(fields, slog.Any("dropped", dropped))
+	}
+	call.Completed(fields...)
+	return answer, nil
 }
 
-// answerSize is how large an answer is that carries doc as structured content
-// and as text: what is quoted there is counted at its longest.
-func answerSize(doc []byte) int64 {
-	size := 2 * int64(len(doc))
-	for _, c := range doc {
-		switch c {
-		case '"', '\\':
-			size++
-		case '<', '>', '&': // \u003c, in both
-			size += 10
-		}
+// droppedIn are the sentences of a document about what was dropped.
+func droppedIn(doc json.RawMessage) []string {
+	if !bytes.Contains(doc, []byte(`"dropped":[`)) { // most: it is slow to look
+		return nil
 	}
-	return size
+	var d struct {
+		Dropped []string `json:"dropped"`
+	}
+	_ = json.Unmarshal(doc, &d) // it was written here
+	return d.Dropped
 }
 
 // advised says of a document that is too large which options help.
@@ -98,7 +100,7 @@ func (s *service) urlTool() family.Tool {
 		Title: "Convert URL",
 		Description: "Fetch an http or https URL and convert it into a DoclingDocument: an HTML page with its headings, lists, tables and links, " +
 			"or a PDF or office file. Only addresses of the public internet are fetched, with at most 5 redirects and 50 MiB. " +
-			"Options: main_content_only, infer_furniture, image_mode (placeholder or embedded), and for files page_range, max_pages and row_range.",
+			"Options: main_content_only, infer_furniture, image_mode (placeholder or embedded), and for files page_range, max_pages and row_range. The member dropped lists what was left out.",
 		InputSchema: urlSchema,
 		ReadOnly:    true,
 		Handle:      s.convertURL,

@@ -27,6 +27,7 @@ import (
 //	MAINSTAY_CORPUS_SCRIPT  references.mjs beside its packages
 //	MAINSTAY_CORPUS_SERVER  the program refserver
 //	MAINSTAY_CORPUS_REPORT  file for the report
+//	MAINSTAY_CORPUS_FLOORS  file to write the floors to, instead of looking at them
 //	MAINSTAY_CORPUS_ONLY    part of the names to convert (default: all)
 func TestCorpus(t *testing.T) {
 	refs := References{
@@ -51,8 +52,9 @@ func TestCorpus(t *testing.T) {
 			defer func() { <-turns }()
 			texts, err := refs.Of(&docs[i])
 			if err == nil {
-				text, refused := convert(t, srv, &docs[i])
+				text, ordered, refused := convert(t, srv, &docs[i])
 				results[i], err = Judge(&docs[i], text, refused, texts)
+				results[i].Order = BestOrder(ordered, texts)
 			}
 			if err != nil {
 				t.Error(err)
@@ -63,8 +65,15 @@ func TestCorpus(t *testing.T) {
 	wg.Wait()
 
 	table, failures := Summary(results)
+	if path := os.Getenv("MAINSTAY_CORPUS_FLOORS"); path != "" {
+		require.NoError(t, os.WriteFile(path, []byte(FormatFloors(results)), 0o600))
+	} else {
+		floors, err := Floors()
+		require.NoError(t, err)
+		failures = append(failures, Fallen(results, floors)...)
+	}
 	var report strings.Builder
-	report.WriteString("     recall prec  words\n")
+	report.WriteString("     recall prec  order  words\n")
 	for _, r := range results {
 		report.WriteString(r.String() + "\n")
 	}
@@ -103,18 +112,18 @@ func connect(t *testing.T, roots string) *client.Client {
 	return c
 }
 
-// convert returns the text of d, or why the server refuses it.
-func convert(t *testing.T, c *client.Client, d *Document) (text, refused string) {
+// convert returns the text of d, also in reading order, or why the server refuses it.
+func convert(t *testing.T, c *client.Client, d *Document) (text, ordered, refused string) {
 	res, err := c.CallTool(t.Context(), "convert_"+d.Format, map[string]any{"file_path": filepath.Base(d.SHA256 + "." + d.Format)})
 	if err == nil && res.IsError {
 		err = errors.New(res.Text())
 	}
 	if err != nil {
-		return "", err.Error()
+		return "", "", err.Error()
 	}
 	doc, err := document.Decode(res.StructuredContent)
 	if err != nil {
-		return "", "the answer is not a document: " + err.Error()
+		return "", "", "the answer is not a document: " + err.Error()
 	}
-	return Text(d.Format, doc), ""
+	return Text(d.Format, doc), Ordered(d.Format, doc), ""
 }

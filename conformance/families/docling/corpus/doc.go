@@ -15,8 +15,8 @@
 // Two programs differ in what they read: notes, comments, fallbacks of drawings. Recall
 // is therefore measured against the words that all of them read, and precision against
 // the words that any of them reads. Some parts of office files none of them opens: text
-// boxes of sheets, diagrams, comments, notes. Their words count for precision too, each
-// as often as it stands there. See [Compare].
+// boxes of sheets, diagrams, charts, comments, notes. Their words count for precision
+// too, each as often as the part has it. See [Compare].
 //
 // Of our own document the text items and the table cells count. The furniture of DOCX
 // files does not, because neither reference program reads page headers and footers. The

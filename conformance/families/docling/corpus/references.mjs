@@ -113,20 +113,38 @@ async function officeparser(_, data) {
 }
 
 // The parts of a package that the programs above do not open: text boxes of sheets,
-// diagrams, comments and notes. Only the elements that hold text count.
+// diagrams, charts, comments and notes. Only the elements that hold text count.
 async function parts(format, data) {
   const { default: xlsx } = await import("xlsx");
   const zip = xlsx.CFB.read(Buffer.from(data), { type: "buffer" });
   const out = [];
   zip.FullPaths.forEach((path, i) => {
-    if (!unopened[format].test(path.replace(/^[^/]*\//, ""))) return;
+    const name = path.replace(/^[^/]*\//, "");
+    const chart = /^(?:word|xl|ppt)\/charts\/chart[^/]*\.xml$/.test(name);
+    if (!chart && !unopened[format].test(name)) return;
     const xml = Buffer.from(zip.FileIndex[i].content).toString("utf8");
+    if (chart) {
+      out.push(chartWords(xml, xlsx.SSF));
+      return;
+    }
     for (const [, paragraph] of xml.matchAll(/<(?:\w+:)?(?:p|comment|pt)(?:\s[^>]*)?>(.*?)<\/(?:\w+:)?(?:p|comment|pt)>/gs)) {
       for (const [, text] of paragraph.matchAll(/<(?:\w+:)?t(?:\s[^>]*)?>([^<]*)</g)) out.push(unescape(text));
       out.push("\n");
     }
   });
   return out.join("");
+}
+
+// The words of a chart: texts as they are, numbers in the format that the chart has for them.
+function chartWords(xml, SSF) {
+  const out = [];
+  const texts = xml.replace(/<(\w+:)?numCache>(.*?)<\/(?:\w+:)?numCache>/gs, (_, prefix, cache) => {
+    const code = unescape(/<(?:\w+:)?formatCode>([^<]*)</.exec(cache)?.[1] ?? "General");
+    for (const [, value] of cache.matchAll(/<(?:\w+:)?v>([^<]+)</g)) out.push(SSF.format(code, Number(value)));
+    return "";
+  });
+  for (const [, text] of texts.matchAll(/<(?:\w+:)?(?:t|v|pt)(?:\s[^>]*)?>([^<]+)</g)) out.push(unescape(text));
+  return out.join("\n") + "\n";
 }
 
 const unopened = {

@@ -77,6 +77,8 @@ func share(lacking, of int) float64 {
 type Result struct {
 	*Document
 	Score
+	// Order is how much of it is in the order that one of the programs reads it in.
+	Order float64
 	// Refused is why our converter refused the document.
 	Refused string
 	// Read are the reference programs that read the document.
@@ -107,7 +109,7 @@ func Judge(d *Document, ours, refused string, texts map[string]string) (Result, 
 
 // String is the line of a document in the report.
 func (r Result) String() string {
-	line := fmt.Sprintf("%-4s %.3f %.3f %6d  %s", r.Format, r.Recall, r.Precision, r.Words, r.Name())
+	line := fmt.Sprintf("%-4s %.3f %.3f %.3f %6d  %s", r.Format, r.Recall, r.Precision, r.Order, r.Words, r.Name())
 	if r.Refused != "" {
 		line += "  REFUSED: " + r.Refused
 	}

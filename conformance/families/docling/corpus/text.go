@@ -42,3 +42,35 @@ func counts(format string, layer document.Layer) bool {
 		return true
 	}
 }
+
+// Ordered is the text of a converted document in reading order, with its tables in their
+// places.
+func Ordered(format string, d *document.Document) string {
+	var out strings.Builder
+	find := d.Lookup()
+	var walk func(refs []document.Ref)
+	walk = func(refs []document.Ref) {
+		for _, ref := range refs {
+			n := find(ref)
+			if n == nil || !counts(format, n.Base().Layer) {
+				continue
+			}
+			switch n := n.(type) {
+			case *document.Text:
+				if format == "pdf" && n.Marker != "" {
+					out.WriteString(n.Marker + " ")
+				}
+				out.WriteString(n.Text + "\n")
+			case *document.Table:
+				for _, cell := range n.Data.Cells {
+					if cell.Ref == nil {
+						out.WriteString(cell.Text + "\n")
+					}
+				}
+			}
+			walk(n.Base().Children)
+		}
+	}
+	walk(d.Body.Children)
+	return out.String()
+}

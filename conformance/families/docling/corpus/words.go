@@ -16,15 +16,24 @@ import (
 //   - A hyphen inside a word is dropped, with a line end after it: a program cannot know
 //     whether "well-" at a line end was "well-known" or one word.
 //   - A word is a run of letters, digits and marks. Everything else separates.
-//   - Han characters and Japanese kana are words of one character, because those scripts
-//     have no spaces.
+//   - Han characters, Japanese kana and Thai letters with their marks are words of their
+//     own, because those scripts have no spaces.
 func CountWords(text string) map[string]int {
 	words := map[string]int{}
-	var word strings.Builder
+	for _, w := range Words(text) {
+		words[w]++
+	}
+	return words
+}
+
+// Words returns the words that [CountWords] counts, in order.
+func Words(text string) []string {
+	var words []string
+	var word []rune
 	end := func() {
-		if word.Len() > 0 {
-			words[word.String()]++
-			word.Reset()
+		if len(word) > 0 {
+			words = append(words, string(word))
+			word = nil
 		}
 	}
 	runes := []rune(normal(text))
@@ -33,12 +42,18 @@ func CountWords(text string) map[string]int {
 		switch {
 		case alone(r):
 			end()
-			words[string(r)]++
+			word = append(word, r)
+			if i+1 == len(runes) || !unicode.IsMark(runes[i+1]) {
+				end()
+			}
 		case unicode.IsLetter(r), unicode.IsNumber(r):
-			word.WriteRune(r)
-		case unicode.IsMark(r) && word.Len() > 0:
-			word.WriteRune(r)
-		case hyphen(r) && word.Len() > 0 && continues(runes[i+1:]) > 0:
+			if len(word) > 0 && alone(word[0]) {
+				end()
+			}
+			word = append(word, r)
+		case unicode.IsMark(r) && len(word) > 0:
+			word = append(word, r)
+		case hyphen(r) && len(word) > 0 && continues(runes[i+1:]) > 0:
 			i += continues(runes[i+1:]) - 1
 		default:
 			end()
@@ -62,7 +77,7 @@ func normal(text string) string {
 
 // alone reports whether r is a word of its own.
 func alone(r rune) bool {
-	return r == 'ー' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
+	return r == 'ー' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || unicode.Is(unicode.Thai, r) && unicode.IsLetter(r)
 }
 
 func hyphen(r rune) bool { return r == '-' || r == '\u2010' }

@@ -52,3 +52,21 @@ func FuzzCountWords(f *testing.F) {
 		require.Equal(t, once, CountWords(all.String()), "words are words again")
 	})
 }
+
+func TestOrder(t *testing.T) {
+	for _, tt := range []struct {
+		source, read string
+		want         float64
+	}{
+		{"one two three four", "one two three four", 1},
+		{"one two three four", "one three two four", .75},
+		{"one two three four", "four three two one", .25},
+		{"one two three four", "one four", 1},
+		{"one two two three", "two one three two", 1},
+		{"港口测量水位", "港口测量水位", 1},
+		{"港口 测量 水位", "水位 港口 测量", .75},
+		{"one", "", 1},
+	} {
+		require.InDelta(t, tt.want, Order(tt.source, tt.read), 0.001, tt.read)
+	}
+}

@@ -10,23 +10,29 @@ import (
 // agreement. A nil parent is the body. What is added under another node begins
 // in that node's layer; every returned node may be changed, except its place.
 type Builder struct {
-	doc  *Document
-	at   *Prov
-	size int64
+	doc   *Document
+	at    *Prov
+	lost  losses
+	size  int64
+	cells int // of all tables
 }
 
-// The least that a node and a cell take as JSON; a cell stands there twice, as
-// itself and in the grid.
+// The least that a node and a cell take as JSON. A cell stands there twice, as
+// itself and in the grid, but where there are many.
 const (
-	nodeSize = 100
-	cellSize = 400
+	nodeSize      = 100
+	cellSize      = 400
+	shortCellSize = 100
 )
 
-// Size is how many bytes of JSON the document takes at least, so far.
-func (b *Builder) Size() int64 { return b.size }
-
-// CellsSize is what so many cells of a table take at least.
-func CellsSize(cells int) int64 { return int64(cells) * cellSize }
+// Size is how many bytes of JSON the document takes at least, with so many cells
+// of tables more than it has.
+func (b *Builder) Size(more int) int64 {
+	if cells := int64(b.cells + more); cells > ManyCells {
+		return b.size + cells*shortCellSize
+	}
+	return b.size + int64(b.cells+more)*cellSize
+}
 
 // NewBuilder begins a document.
 func NewBuilder(name string, origin *Origin) *Builder {
@@ -54,6 +60,7 @@ func root(ref string, layer Layer) *Group {
 // Document is the finished document, checked: an error is a fault of the
 // converter, not of its input.
 func (b *Builder) Document() (*Document, error) {
+	b.doc.Dropped = b.lost.sentences()
 	if err := Check(b.doc); err != nil {
 		return nil, err
 	}
@@ -245,7 +252,7 @@ func joined(runs []Run) []Run {
 // Table adds a table.
 func (b *Builder) Table(parent Parent, data TableData) *Table {
 	data.Orientation = "rot_0"
-	b.size += CellsSize(len(data.Cells))
+	b.cells += len(data.Cells)
 	if data.Cells == nil {
 		data.Cells = []Cell{}
 	}

@@ -33,6 +33,7 @@ type readWire struct {
 	FieldRegions  []json.RawMessage          `json:"field_regions"`
 	FieldItems    []json.RawMessage          `json:"field_items"`
 	Pages         map[string]json.RawMessage `json:"pages"`
+	Dropped       []string                   `json:"dropped"`
 }
 
 // Decode reads a document, ours or another writer's, and proves that it can be
@@ -56,6 +57,8 @@ func Decode(data []byte) (*Document, error) {
 		return nil, schemaf("no name")
 	case len(w.Pages) > MaxPages:
 		return nil, tooLargef("over %d pages", MaxPages)
+	case len(w.Dropped) > maxDropped:
+		return nil, tooLargef("over %d sentences about what was dropped", maxDropped)
 	case len(w.Groups)+len(w.Texts)+len(w.Pictures)+len(w.Tables) > MaxNodes:
 		return nil, tooLargef("over %d groups and items", MaxNodes)
 	}
@@ -82,6 +85,9 @@ func (w *readWire) document() (*Document, error) {
 	d := NewBuilder(*w.Name, w.Origin).doc
 	if w.Version != nil {
 		d.Version = *w.Version
+	}
+	if len(w.Dropped) > 0 {
+		d.Dropped = w.Dropped
 	}
 	err := cmp.Or(
 		readRoot(w.Furniture, d.Furniture), readRoot(w.Body, d.Body),

@@ -34,6 +34,9 @@ type Document struct {
 	FieldRegions  []*Region  `json:"field_regions,omitempty"`
 	FieldItems    []*Region  `json:"field_items,omitempty"`
 	Pages         Pages      `json:"pages"`
+	// Dropped lists, as sentences, the kinds of content that the conversion left out,
+	// with their numbers. Readers of the schema ignore it.
+	Dropped []string `json:"dropped,omitempty"`
 }
 
 // An Origin says which file a document was made from.

@@ -13,8 +13,13 @@ const (
 	MaxPages = 100_000   // pages of one document
 	MaxBytes = 128 << 20 // of JSON
 
-	maxCellText = 32 << 20 // bytes in all cells, once for every place they cover
+	// ManyCells is from how many cells of tables on a document has each of them in
+	// short, and tables without their grid, which readers compute from the cells.
+	// It is then a tenth as large.
+	ManyCells = 10_000
 
+	maxCellText = 32 << 20 // bytes in all cells, once for every place they cover
+	maxDropped  = 100      // sentences about what was dropped
 )
 
 var (

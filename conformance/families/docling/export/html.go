@@ -159,6 +159,7 @@ func (p *page) table(t *document.Table) {
 	p.put("<table>")
 	p.captions("caption", t.Captions)
 	p.put("<tbody>")
+	nesting := nestingCells(t, p.find)
 	for row, cells := range t.Data.Grid() {
 		p.put("<tr>")
 		for col, c := range cells {
@@ -169,7 +170,16 @@ func (p *page) table(t *document.Table) {
 			if c.ColumnHeader || c.RowHeader {
 				tag = "th"
 			}
-			p.put("<", tag, span("rowspan", c.EndRow-c.StartRow), span("colspan", c.EndCol-c.StartCol), ">", plain(c.Text), "</", tag, ">")
+			p.put("<", tag, span("rowspan", c.EndRow-c.StartRow), span("colspan", c.EndCol-c.StartCol), ">")
+			if n, ok := nesting[[2]int{row, col}]; ok {
+				p.put(plain(n.text), "\n")
+				for _, inner := range n.tables {
+					p.table(inner)
+				}
+			} else {
+				p.put(plain(c.Text))
+			}
+			p.put("</", tag, ">")
 		}
 		p.put("</tr>")
 	}

@@ -17,6 +17,7 @@ func Markdown(d *document.Document, o Options) (string, error) {
 	for _, root := range o.roots(d) {
 		m.children(root, nil)
 	}
+	m.dropped(d.Dropped)
 	if m.full {
 		return "", tooLong()
 	}
@@ -110,8 +111,7 @@ func (m *markdown) node(node document.Parent, list *document.Group) {
 	case *document.Table:
 		if shown {
 			m.turn(n.Prov)
-			m.captions(n.Captions)
-			m.block(pipeTable(n.Data.Grid()), nil, "")
+			m.table(n)
 		}
 	case *document.Picture:
 		if shown {
@@ -125,6 +125,29 @@ func (m *markdown) node(node document.Parent, list *document.Group) {
 			m.block(placeholders[n.Label], nil, "")
 		}
 		m.children(n, list)
+	}
+}
+
+// table writes a table, and below it those in its cells: Markdown has no tables
+// within tables.
+func (m *markdown) table(t *document.Table) {
+	m.captions(t.Captions)
+	grid := t.Data.Grid()
+	nesting := nestingCells(t, m.find)
+	for _, row := range grid {
+		for i, c := range row {
+			if n, ok := nesting[[2]int{c.StartRow, c.StartCol}]; ok {
+				row[i].Text = n.text
+			}
+		}
+	}
+	m.block(pipeTable(grid), nil, "")
+	for _, c := range t.Data.Cells { // in their order
+		for _, inner := range nesting[[2]int{c.StartRow, c.StartCol}].tables {
+			if !m.full {
+				m.table(inner)
+			}
+		}
 	}
 }
 

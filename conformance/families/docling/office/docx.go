@@ -3,7 +3,6 @@ package office
 import (
 	"cmp"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/families/docling/document"
@@ -35,6 +34,7 @@ func readDOCX(b *document.Builder, p *parts, o Options) error {
 	if d.rels, err = p.relations(p.main); err != nil {
 		return err
 	}
+	drop(b, d.rels)
 	if err := d.readStyles(); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (d *docx) paragraph(parent document.Parent, e *element) error {
 	before := len(d.Texts())
 	switch {
 	case text == "":
-		if len(r.boxes)+len(r.images) > 0 {
+		if len(r.boxes)+len(r.images)+len(r.charts) > 0 {
 			d.lists.end()
 		}
 	case style.title():
@@ -204,6 +204,12 @@ func (d *docx) extras(parent document.Parent, r *runs) error {
 			d.Paragraph(parent, text)
 		}
 	}
+	for _, name := range r.charts {
+		d.lists.end()
+		if err := d.addChart(d.Builder, parent, name); err != nil {
+			return err
+		}
+	}
 	for _, box := range r.boxes {
 		d.lists.end()
 		if err := d.blocks(parent, box); err != nil {
@@ -214,89 +220,30 @@ func (d *docx) extras(parent document.Parent, r *runs) error {
 	return nil
 }
 
-// table reads a table. One cell alone is a frame around its content.
-func (d *docx) table(parent document.Parent, e *element) error {
-	rows := rowsOf(e)
-	if len(rows) == 1 && len(cellsOf(rows[0])) == 1 {
-		return d.blocks(parent, cellsOf(rows[0])[0])
-	}
-	c := newCells()
-	header := map[int]bool{}
-	for i, row := range rows {
-		if row.child("trPr", "tblHeader").on() {
-			header[i] = true
-		}
-		col := number(row.child("trPr", "gridBefore").attr("val"), 0)
-		for _, cell := range cellsOf(row) {
-			props := cell.child("tcPr")
-			span := number(props.child("gridSpan").attr("val"), 1)
-			if merge := props.child("vMerge"); merge != nil && merge.attr("val") != "restart" {
-				if above, ok := c.taken[point{i - 1, col}]; ok && c.extend(i, above) {
-					col = c.list[above].EndCol
-					continue
-				}
-			}
-			col = c.free(i, col)
-			if err := c.add(i, col, 1, span, strings.Join(d.paragraphs(cell), "\n")); err != nil {
-				return err
-			}
-			col = c.list[len(c.list)-1].EndCol
-		}
-	}
-	if len(c.list) == 0 {
-		return nil
-	}
-	data, err := c.data(len(rows), header)
-	if err != nil {
-		return err
-	}
-	d.remarks.settle(&d.Table(parent, data).Item)
-	e.find("blip", func(blip *element) {
-		d.Picture(parent, d.image(d.rels[blip.rel("embed")].target, d.Options))
-	})
-	return nil
-}
-
-// rowsOf and cellsOf see through content controls and tracked insertions. Rows
-// that were deleted are gone.
-func rowsOf(e *element) []*element {
-	return slices.DeleteFunc(through(e, "tr"), func(row *element) bool { return row.child("trPr", "del") != nil })
-}
-
-func cellsOf(e *element) []*element { return through(e, "tc") }
-
-func through(e *element, name string) []*element {
-	var found []*element
-	for _, kid := range e.children() {
-		switch kid.name {
-		case name:
-			found = append(found, kid)
-		case "sdt":
-			found = append(found, through(kid.child("sdtContent"), name)...)
-		case "customXml", "ins":
-			found = append(found, through(kid, name)...)
-		}
-	}
-	return found
-}
-
 // paragraphs are the plain texts of all paragraphs below e that have one, with
 // their numbers.
 func (d *docx) paragraphs(e *element) []string {
 	var texts []string
 	e.find("p", func(p *element) {
-		text := document.PlainText(d.runs(p).list)
-		if text == "" {
-			return
+		if text := d.plain(p); text != "" {
+			texts = append(texts, text)
 		}
-		props := p.child("pPr")
-		style := d.styles.chain(props.child("pStyle").attr("val"))
-		if item, _ := d.numbering.item(style.numPr(props)); item.enumerated && item.marker != "" {
-			text = item.marker + " " + text
-		}
-		texts = append(texts, text)
 	})
 	return texts
+}
+
+// plain is the text of a paragraph, with its number.
+func (d *docx) plain(p *element) string {
+	text := document.PlainText(d.runs(p).list)
+	if text == "" {
+		return ""
+	}
+	props := p.child("pPr")
+	style := d.styles.chain(props.child("pStyle").attr("val"))
+	if item, _ := d.numbering.item(style.numPr(props)); item.enumerated && item.marker != "" {
+		text = item.marker + " " + text
+	}
+	return text
 }
 
 // picture is the name of the part a drawing shows, empty when it lies outside.

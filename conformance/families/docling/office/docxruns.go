@@ -16,6 +16,7 @@ type runs struct {
 
 	images   []string   // parts of pictures
 	diagrams []string   // parts of diagrams
+	charts   []string   // parts of charts
 	boxes    []*element // text boxes
 }
 
@@ -127,11 +128,12 @@ func (r *runs) add(run document.Run) {
 	}
 }
 
-// graphic collects what a drawing holds: pictures and text boxes.
+// graphic collects what a drawing holds: pictures, diagrams, charts and text boxes.
 func (r *runs) graphic(e *element) {
 	e.find("blip", func(blip *element) { r.images = append(r.images, r.d.picture(blip.rel("embed"))) })
 	e.find("imagedata", func(data *element) { r.images = append(r.images, r.d.picture(data.rel("id"))) })
 	e.find("relIds", func(ids *element) { r.diagrams = append(r.diagrams, r.d.picture(ids.rel("dm"))) })
+	e.find("chart", func(chart *element) { r.charts = append(r.charts, r.d.picture(chart.rel("id"))) })
 	e.find("txbxContent", func(box *element) { r.boxes = append(r.boxes, box) })
 }
 

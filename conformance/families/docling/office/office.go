@@ -73,9 +73,9 @@ func failf(stage Stage, reason Reason, format string, args ...any) error {
 }
 
 // fits says with an error that a document is larger than wanted, before all of
-// it is built; more is what comes to it at least.
-func (o Options) fits(b *document.Builder, more int64) error {
-	if o.MaxBytes > 0 && b.Size()+more > o.MaxBytes {
+// it is built; more is how many cells of tables are still to come to it.
+func (o Options) fits(b *document.Builder, more int) error {
+	if o.MaxBytes > 0 && b.Size(more) > o.MaxBytes {
 		return failf(StageBuild, TooLarge, "the result is over the limit of %d bytes", o.MaxBytes)
 	}
 	return nil
@@ -124,6 +124,7 @@ func convert(
 	if b.Empty() {
 		return nil, failf(StageBuild, Empty, "the file has no text, table or picture")
 	}
+	b.DropPictures()
 	d, err := b.Document()
 	if err != nil {
 		return nil, classify(ctx, err)

@@ -38,6 +38,9 @@ type parts struct {
 	nodes int   // XML elements kept so far
 
 	images int // bytes of embedded images so far
+	points int // points of charts so far
+	// resolve finds the cells that a chart refers to, in workbooks.
+	resolve func(reference string) ([]string, error)
 }
 
 func open(ctx context.Context, data []byte) (*parts, error) {

@@ -70,6 +70,7 @@ func (x *pptx) readSlide(name string) error {
 	if x.slide.rels, err = x.relations(name); err != nil {
 		return err
 	}
+	drop(x.Builder, x.slide.rels)
 	name = related(x.slide.rels, "slideLayout")
 	if x.layouts[name] == nil {
 		if x.layouts[name], err = x.layout(name); err != nil {
@@ -202,7 +203,8 @@ func (x *pptx) paragraphs(body *element, holder placeholder) {
 	}
 }
 
-// frame is a graphic frame: a table, or a chart or diagram, which is a picture here.
+// frame is a graphic frame: a table, a diagram or a chart; anything else is a
+// picture here.
 func (x *pptx) frame(e *element, place transform) error {
 	x.At(x.slide.no, place.box(e.child("xfrm")))
 	content := e.child("graphic", "graphicData")
@@ -214,6 +216,9 @@ func (x *pptx) frame(e *element, place transform) error {
 		if err != nil || len(texts) > 0 {
 			return err
 		}
+	}
+	if id := content.child("chart").rel("id"); id != "" {
+		return x.addChart(x.Builder, x.slide.group, x.slide.rels[id].target)
 	}
 	tbl := content.child("tbl")
 	if tbl == nil {

@@ -157,10 +157,13 @@ func TestShapesOfSheets(t *testing.T) {
 	parts["xl/worksheets/_rels/sheet1.xml.rels"] = rels(relTo("d", "drawing", "../drawings/d.xml") + relTo("c7", "ctrlProp", "../ctrlProps/7.xml") + relTo("c8", "ctrlProp", "../ctrlProps/8.xml"))
 	parts["xl/ctrlProps/7.xml"] = `<formControlPr objectType="CheckBox" checked="Checked"/>`
 	parts["xl/ctrlProps/8.xml"] = `<formControlPr objectType="CheckBox"/>`
-	parts["xl/drawings/d.xml"] = `<x:wsDr` + names + `>` + shape("2", para(">", "A note")+para(">", "in two")) + `<mc:AlternateContent><mc:Choice Requires="a14">` + shape("7", para(">", "Tea")) + `</mc:Choice><mc:Fallback/></mc:AlternateContent>` + shape("8", para(">", "Milk")) + shape("9", "") + `</x:wsDr>`
+	parts["xl/drawings/d.xml"] = `<x:wsDr` + names + `>` + shape("2", para(">", "A note")+para(">", "in two")) + `<mc:AlternateContent><mc:Choice Requires="a14">` + shape("7", para(">", "Tea")) + `</mc:Choice><mc:Fallback/></mc:AlternateContent>` + shape("8", para(">", "Milk")) + shape("9", "") +
+		`<x:oneCellAnchor><x:graphicFrame><a:graphic><a:graphicData><d:relIds xmlns:d="http://schemas.openxmlformats.org/drawingml/2006/diagram" r:dm="dm"/></a:graphicData></a:graphic></x:graphicFrame></x:oneCellAnchor></x:wsDr>`
+	parts["xl/drawings/_rels/d.xml.rels"] = rels(relTo("dm", "diagramData", "../diagrams/data1.xml"))
+	parts["xl/diagrams/data1.xml"] = `<dataModel><ptLst><pt><t><p><r><t>Top</t></r></p></t></pt></ptLst></dataModel>`
 	d, err := office.XLSX(t.Context(), archive(t, zip.Deflate, parts), "x.xlsx", office.Options{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"sheet", "  table [1]", "  text: A note⏎in two", "  checkbox_selected: Tea", "  checkbox_unselected: Milk"}, outline(d))
+	require.Equal(t, []string{"sheet", "  table [1]", "  text: A note⏎in two", "  checkbox_selected: Tea", "  checkbox_unselected: Milk", "  text: Top"}, outline(d))
 	require.Equal(t, document.BBox{L: 1, T: 2, R: 4, B: 5, Origin: document.TopLeft}, d.Texts[0].Prov[0].BBox)
 }
 

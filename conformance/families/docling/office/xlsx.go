@@ -23,6 +23,8 @@ type xlsx struct {
 	people  map[string]string // who wrote threads of comments, by their ids
 	formats *formats
 	filled  int
+	names   map[string]string // parts of sheets by their names
+	read    map[string]values // cells by the part of the sheet, of the last sheet read
 }
 
 // A sheet is a worksheet's name and part.
@@ -54,8 +56,13 @@ func readXLSX(b *document.Builder, p *parts, o Options) error {
 	}
 	x.formats = newFormats(styles, root.child("workbookPr").yes("date1904"))
 	defer x.formats.close()
+	x.names, p.resolve = map[string]string{}, x.referred
+	all := sheets(root, rels)
+	for _, s := range all {
+		x.names[s.name] = s.part
+	}
 	read := 0
-	for i, s := range sheets(root, rels) {
+	for i, s := range all {
 		if !o.includes(i+1, read) {
 			continue
 		}
@@ -67,13 +74,13 @@ func readXLSX(b *document.Builder, p *parts, o Options) error {
 	return nil
 }
 
-// sheets lists the sheets of cells of the workbook, those of macros too; sheets
-// that are charts are left out.
+// sheets lists the sheets of the workbook: those of cells, of macros, and those that
+// are one chart.
 func sheets(workbook *element, rels map[string]relation) []sheet {
 	var list []sheet
 	for _, e := range workbook.child("sheets").all("sheet") {
 		r := rels[e.rel("id")]
-		if kind := path.Base(r.kind); !r.external && (kind == "worksheet" || strings.HasSuffix(kind, "acrosheet")) {
+		if kind := path.Base(r.kind); !r.external && (kind == "worksheet" || kind == "chartsheet" || strings.HasSuffix(kind, "acrosheet")) {
 			state := e.attr("state")
 			list = append(list, sheet{e.attr("name"), r.target, state == "hidden" || state == "veryHidden"})
 		}
@@ -87,10 +94,12 @@ func (x *xlsx) sheet(no int, s sheet) error {
 	if err != nil {
 		return err
 	}
+	x.remember(s.part, values)
 	rels, err := x.relations(s.part)
 	if err != nil {
 		return err
 	}
+	drop(x.Builder, rels)
 	shapes, err := x.shapes(s.part, rels)
 	if err != nil {
 		return err
@@ -121,7 +130,9 @@ func (x *xlsx) sheet(no int, s sheet) error {
 		tables = append(tables, placed{block, &table.Item})
 	}
 	for _, shape := range shapes {
-		x.place(g, no, shape)
+		if err := x.place(g, no, shape); err != nil {
+			return err
+		}
 	}
 	return x.readComments(s.name, rels, tables)
 }
@@ -138,8 +149,10 @@ func (x *xlsx) block(g *document.Group, no int, b block, values values, spans ma
 			return nil, err
 		}
 		cell := &c.list[len(c.list)-1]
-		box := provCells(no, at, point{at.row + span.row, at.col + span.col}).BBox
-		cell.BBox = &box
+		if len(b.cells) <= document.ManyCells { // else it follows from the place of the table
+			box := provCells(no, at, point{at.row + span.row, at.col + span.col}).BBox
+			cell.BBox = &box
+		}
 	}
 	c.cols = b.to.col - b.from.col
 	data, err := c.data(b.to.row-b.from.row, nil)

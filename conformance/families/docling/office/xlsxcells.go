@@ -92,7 +92,7 @@ func (x *xlsx) count(ofSheet int) error {
 	if x.filled++; x.filled > document.MaxCells {
 		return failf(StageParse, TooLarge, "over %d filled cells", document.MaxCells)
 	}
-	return x.fits(x.Builder, document.CellsSize(ofSheet))
+	return x.fits(x.Builder, ofSheet)
 }
 
 func (o Options) wants(row int) bool {

@@ -1,16 +1,18 @@
 package office
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/families/docling/document"
 )
 
-// A sheetShape is what lies on the cells of a sheet: a picture, text, or a
-// control of a form.
+// A sheetShape is what lies on the cells of a sheet: a picture, a chart, text (also
+// that of a diagram), or a control of a form.
 type sheetShape struct {
 	picture  bool
-	part     string // of a picture
+	chart    bool
+	part     string // of a picture or chart
 	text     string
 	label    document.Label
 	from, to point
@@ -38,6 +40,16 @@ func (x *xlsx) shapes(sheet string, rels map[string]relation) ([]sheetShape, err
 			embed := pic.child("blipFill", "blip").rel("embed")
 			found = append(found, sheetShape{picture: true, part: rels[embed].target, from: from, to: to})
 		})
+		anchor.find("relIds", func(ids *element) {
+			texts, failed := x.diagram(rels[ids.rel("dm")].target)
+			for _, text := range texts {
+				found = append(found, sheetShape{text: text, label: document.Plain, from: from, to: to})
+			}
+			err = cmp.Or(err, failed)
+		})
+		anchor.find("chart", func(chart *element) {
+			found = append(found, sheetShape{chart: true, part: rels[chart.rel("id")].target, from: from, to: to})
+		})
 		anchor.find("sp", func(shape *element) {
 			label := controls[shape.child("nvSpPr", "cNvPr").attr("id")]
 			if label == "" {
@@ -48,7 +60,7 @@ func (x *xlsx) shapes(sheet string, rels map[string]relation) ([]sheetShape, err
 			}
 		})
 	}
-	return found, nil
+	return found, err
 }
 
 // controls says which shapes of a sheet are checkboxes, and whether they are ticked.
@@ -74,14 +86,18 @@ func (x *xlsx) controls(sheet string, rels map[string]relation) (map[string]docu
 }
 
 // place adds a shape to the group of its sheet.
-func (x *xlsx) place(g *document.Group, no int, s sheetShape) {
-	prov := []document.Prov{provCells(no, s.from, s.to)}
-	if s.picture {
-		x.Picture(g, x.image(s.part, x.Options)).Prov = prov
-		return
+func (x *xlsx) place(g *document.Group, no int, s sheetShape) error {
+	x.At(no, provCells(no, s.from, s.to).BBox)
+	defer x.Anywhere()
+	switch {
+	case s.chart:
+		return x.addChart(x.Builder, g, s.part)
+	case s.picture:
+		x.Picture(g, x.image(s.part, x.Options))
+	default:
+		x.Text(g, s.label, s.text)
 	}
-	prov[0].CharSpan[1] = len([]rune(s.text))
-	x.Text(g, s.label, s.text).Prov = prov
+	return nil
 }
 
 func corner(e *element) point {

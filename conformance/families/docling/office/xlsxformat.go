@@ -2,6 +2,7 @@ package office
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -83,6 +84,24 @@ func (f *formats) number(style int, raw string) string {
 		}
 	}
 	return text
+}
+
+// codedFormats is where the numbers of formats begin that are known by their code
+// alone; styles have others.
+const codedFormats = 10_000
+
+// coded is a number in a format given by its code.
+func (f *formats) coded(code, raw string) string {
+	if code == "" || len(code) > 4*maxFormat || strings.EqualFold(code, "general") {
+		return f.number(-1, raw)
+	}
+	style := slices.IndexFunc(f.cells, func(format int) bool { return f.codes[format] == code })
+	if style < 0 {
+		style = len(f.cells)
+		f.cells = append(f.cells, codedFormats+style)
+		f.codes[codedFormats+style] = code
+	}
+	return f.number(style, raw)
 }
 
 // date is a date of ISO 8601 in the format of a style.

@@ -14,9 +14,10 @@ const firstFromRight = 0x590
 
 // reorder puts pieces of text that stand from left to right on a line into the
 // order they are read in. It undoes the Unicode bidirectional algorithm, as far
-// as what it did can be seen.
-func reorder(pieces []string) string {
-	if plain := strings.Join(pieces, ""); !strings.ContainsFunc(plain, func(r rune) bool { return r >= firstFromRight }) {
+// as what it did can be seen. Where most text of the page runs from the right, so does a
+// line of both directions.
+func reorder(pieces []string, pageFromRight bool) string {
+	if plain := strings.Join(pieces, ""); !pageFromRight && !strings.ContainsFunc(plain, func(r rune) bool { return r >= firstFromRight }) {
 		return plain
 	}
 	classes := make([]bidi.Class, len(pieces))
@@ -36,12 +37,13 @@ func reorder(pieces []string) string {
 			first = last
 		}
 	}
-	if right == 0 {
+	if right == 0 && (left > 0 || !pageFromRight) { // the number of a list item runs from the right, too
 		return strings.Join(pieces, "")
 	}
 	// A line with a long Latin name in it has both its ends from the right.
 	ends := fromRight(first) && fromRight(last) && right*fewLetters >= left
-	return visual{pieces, classes, islands(classes)}.logical(ends || right > left)
+	foreign := first == bidi.L && last == bidi.L && right*fewLetters < left
+	return visual{pieces, classes, islands(classes)}.logical(ends || right > left || pageFromRight && !foreign)
 }
 
 // fewLetters is how many times as many Latin letters a line that runs from the
@@ -50,26 +52,47 @@ const fewLetters = 4
 
 // runsFromRight says that most letters of texts are of a script that runs from
 // the right.
-func runsFromRight(texts []string) bool {
-	left, right := 0, 0
+func runsFromRight(texts ...string) bool {
+	var n directions
 	for _, text := range texts {
-		for _, r := range text {
-			if r < 0x80 { // most are
-				if r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
-					left++
-				}
-				continue
+		n.add(text)
+	}
+	return n.right > n.left
+}
+
+// directions counts letters by the direction of their script.
+type directions struct{ left, right int }
+
+func (n *directions) add(text string) {
+	for _, r := range text {
+		if r < 0x80 { // most are
+			if r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
+				n.left++
 			}
-			p, _ := bidi.LookupRune(r)
-			switch {
-			case p.Class() == bidi.L:
-				left++
-			case fromRight(p.Class()):
-				right++
-			}
+			continue
+		}
+		p, _ := bidi.LookupRune(r)
+		switch {
+		case p.Class() == bidi.L:
+			n.left++
+		case fromRight(p.Class()):
+			n.right++
 		}
 	}
-	return right > left
+}
+
+// markDirection tells glyphs of a page on which most letters run from the right so.
+func markDirection(glyphs []glyph) {
+	var n directions
+	for i := range glyphs {
+		n.add(glyphs[i].text)
+	}
+	if n.right <= n.left {
+		return
+	}
+	for i := range glyphs {
+		glyphs[i].fromRight = true
+	}
 }
 
 // classOf is the class of the first sign of a text that is no mark.

@@ -72,7 +72,7 @@ func TestReorder_S2_CONV_01(t *testing.T) {
 		{"[قائمة] الأسماء [ثانية]", bidi.RightToLeft},
 	} {
 		t.Run(test.text, func(t *testing.T) {
-			require.Equal(t, test.text, reorder(shown(t, test.text, test.base)))
+			require.Equal(t, test.text, reorder(shown(t, test.text, test.base), false))
 		})
 	}
 }
@@ -81,14 +81,14 @@ func TestReorder_S2_CONV_01(t *testing.T) {
 func TestReorder_BracketsAsMeant_S2_CONV_01(t *testing.T) {
 	pieces := strings.Split("(אבג) דהו", "")
 	slices.Reverse(pieces)
-	require.Equal(t, "(אבג) דהו", reorder(pieces))
+	require.Equal(t, "(אבג) דהו", reorder(pieces, false))
 }
 
 // A line without end costs no more than its length.
 func TestReorder_Long_S2_CONV_09(t *testing.T) {
 	for _, part := range []string{"1!", "%", "a!", "1.", "(", "א1"} {
 		text := "א" + strings.Repeat(part, 200_000) + "א"
-		require.Len(t, reorder(strings.Split(text, "")), len(text))
+		require.Len(t, reorder(strings.Split(text, ""), false), len(text))
 	}
 }
 
@@ -108,7 +108,7 @@ func FuzzReorder(f *testing.F) {
 			return signs
 		}
 		text = strings.ToValidUTF8(text, "")
-		require.Equal(t, unmirrored(text), unmirrored(reorder(strings.Split(text, ""))))
+		require.Equal(t, unmirrored(text), unmirrored(reorder(strings.Split(text, ""), false)))
 	})
 }
 
@@ -116,5 +116,22 @@ func FuzzReorder(f *testing.F) {
 func TestClean_PresentationForms_S2_CONV_01(t *testing.T) {
 	for in, want := range map[string]string{"\ufedf": "ل", "\ufefb": "لا", "\ufdf2": "الله", "\ufb2a": "שׁ", "\ufb4b": "וֹ", "\ufb02": "fl"} {
 		require.Equal(t, want, clean(in))
+	}
+}
+
+// On a page that runs from the right, so does a line with more Latin letters than others,
+// unless it begins and ends with them.
+func TestReorder_PageFromRight_S2_CONV_01(t *testing.T) {
+	for text, base := range map[string]bidi.Direction{
+		"שם: Example Instruments Limited":            bidi.RightToLeft,
+		"Example Instruments Limited, דגם":           bidi.RightToLeft,
+		"The word שלום is Hebrew in this sentence.":  bidi.LeftToRight,
+		"plain words of a page from the right (yes)": bidi.LeftToRight,
+		"1.":       bidi.RightToLeft,
+		"(12)":     bidi.RightToLeft,
+		"1,500.25": bidi.RightToLeft,
+		"214":      bidi.RightToLeft,
+	} {
+		require.Equal(t, text, reorder(shown(t, text, base), true), text)
 	}
 }

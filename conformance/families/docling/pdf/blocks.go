@@ -39,6 +39,7 @@ type ruler struct {
 	size, leading float64
 	bold          bool
 	running       map[float64]bool
+	tagged        bool // tags tell which text is a heading
 }
 
 // A size is one of running text when a part of all signs has it, in long lines.
@@ -113,12 +114,19 @@ func smallestOften(gaps map[float64]int) float64 {
 	return best
 }
 
-// isHeading says that a line is larger than running text, or bold on its own.
+// headingSize is how large headings are at least, in sizes of running text.
+const headingSize = 1.15
+
+// isHeading says that a line is larger than running text, or bold on its own. Tags tell it
+// where the file has some for headings.
 func (r ruler) isHeading(l *line) bool {
+	if r.tagged && l.tag != nil {
+		return l.tag.heading() != nil
+	}
 	if len([]rune(l.text())) > 200 || !strings.ContainsFunc(l.text(), unicode.IsLetter) {
 		return false
 	}
-	return l.size >= 1.15*r.size && !r.running[l.size] || l.bold && !r.bold && l.size >= 0.95*r.size
+	return l.size >= headingSize*r.size && !r.running[l.size] || l.bold && !r.bold && l.size >= 0.95*r.size
 }
 
 // apart says that there is more than a line's height between two lines, or that
@@ -146,13 +154,24 @@ var mark = regexp.MustCompile(`^(?:[-*–·•◦▪▫●○■□‣⁃∙➢�
 // joinMark puts the mark of a list item and its text into one segment. A number before
 // several segments is left alone: it may count the rows of a table.
 func joinMark(segments []segment) []segment {
-	if len(segments) < 2 || !mark.MatchString(segments[0].text) || len(segments) > 2 && bullet.FindString(segments[0].text+" x") == "" {
+	n := len(segments)
+	if n < 2 {
 		return segments
 	}
-	a, b := segments[0], segments[1]
-	b.glyphs = slices.Concat(a.glyphs, b.glyphs)
+	first, second := 0, 1 // as they are read
+	if segments[0].fromRight() {
+		first, second = n-1, n-2
+	}
+	a, b := segments[first], segments[second]
+	if !mark.MatchString(a.text) || n > 2 && bullet.FindString(a.text+" x") == "" {
+		return segments
+	}
+	left, right := segments[min(first, second)], segments[max(first, second)]
+	b.glyphs = slices.Concat(left.glyphs, right.glyphs)
 	b.text, b.box = a.text+" "+b.text, a.box.union(b.box)
-	return append([]segment{b}, segments[2:]...)
+	out := slices.Clone(segments)
+	out[min(first, second)] = b
+	return slices.Delete(out, max(first, second), max(first, second)+1)
 }
 
 // blocks puts the lines of a page together.
@@ -181,7 +200,7 @@ func (r ruler) blocks(lines []line) []block {
 		if b.kind == caption && !b.short() {
 			b.kind = paragraph
 		}
-		if b.kind == heading && n > 3 && lines[i].size < 1.15*r.size {
+		if b.kind == heading && lines[i].tag.heading() == nil && n > 3 && lines[i].size < headingSize*r.size {
 			b.kind = paragraph // bold, but not alone
 		}
 		out = append(out, b)
@@ -218,7 +237,11 @@ var paged = regexp.MustCompile(`(?:[.:…·]\s?){4,}|\pL\s+[0-9]{1,4}$`)
 // begin is the block that a line begins.
 func (r ruler) begin(l *line) block {
 	text := l.text()
-	b := block{kind: paragraph, first: text, indent: l.box.l}
+	b := block{kind: paragraph, first: text, indent: l.start()}
+	if r.tagged && r.isHeading(l) {
+		b.kind = heading
+		return b
+	}
 	if m := bullet.FindStringSubmatch(text); m != nil {
 		b.kind, b.marker, b.first = listItem, "-", m[1]
 		return b
@@ -233,6 +256,8 @@ func (r ruler) begin(l *line) block {
 	}
 	if m := number.FindStringSubmatch(text); m != nil {
 		b.kind, b.marker, b.first, b.enumerated = listItem, m[1], m[2], true
+	} else if l.tag.item() != nil {
+		b.kind, b.marker = listItem, "-"
 	}
 	return b
 }
@@ -240,7 +265,10 @@ func (r ruler) begin(l *line) block {
 // continues says that next is more of a block that has lines already.
 func (r ruler) continues(b *block, lines []line, next *line) bool {
 	last := &lines[len(lines)-1]
-	if next.table() != nil || r.apart(last, next) || math.Abs(last.size-next.size) > 0.1*last.size {
+	if item := last.tag.item(); b.kind == listItem && item != nil && next.table() == nil && item == next.tag.item() {
+		return bullet.FindString(next.text()) == ""
+	}
+	if next.table() != nil || separate(last.tag, next.tag) || r.apart(last, next) || math.Abs(last.size-next.size) > 0.1*last.size {
 		return false
 	}
 	if after := r.begin(next); b.kind == heading {
@@ -251,14 +279,14 @@ func (r ruler) continues(b *block, lines []line, next *line) bool {
 		return false
 	}
 	if b.kind == listItem {
-		return next.box.l > b.indent+0.3*next.size // hangs below the text, not the mark
+		return next.start() > b.indent+0.3*next.size // hangs below the text, not the mark
 	}
 	if !aligned(lines, next) {
 		return false
 	}
 	// A first line that is indented, after a line that ends a sentence short of
 	// the margin, begins a paragraph of its own.
-	return next.box.l <= last.box.l+next.size || !endsSentence(last.text())
+	return next.start() <= last.start()+next.size || !endsSentence(last.text())
 }
 
 // aligned says that next shares the left edge, the middle or the right edge of
@@ -291,7 +319,9 @@ func (b *block) text() string {
 }
 
 func join(a, b string) string {
-	if strings.HasSuffix(a, "\u00ad") {
+	last, _ := utf8.DecodeLastRuneInString(a)
+	first, _ := utf8.DecodeRuneInString(b)
+	if last == '\u00ad' || unspaced(last) && unspaced(first) {
 		return a + b
 	}
 	if head, ok := strings.CutSuffix(a, "-"); ok {
@@ -302,4 +332,10 @@ func join(a, b string) string {
 		}
 	}
 	return a + " " + b
+}
+
+// unspaced reports whether a character is of a script without spaces, so that none is meant
+// where its lines end.
+func unspaced(r rune) bool {
+	return isEastAsian(r) && !unicode.Is(unicode.Hangul, r) || unicode.Is(unicode.Thai, r)
 }

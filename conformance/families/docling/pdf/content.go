@@ -3,6 +3,9 @@ package pdf
 import (
 	"bytes"
 	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // The limits of what a page may draw.
@@ -11,43 +14,7 @@ const (
 	objectCost   = 200 // in operators: what drawing another object takes
 	maxGlyphs    = 500_000
 	maxFormDepth = 8
-
-	maxUnpacked = 128 << 20 // bytes, of all content of a document together
 )
-
-// A matrix is a, b, c, d, e, f of a coordinate transformation.
-type matrix [6]float64
-
-// mul is what applies m first, then n.
-func (m matrix) mul(n matrix) matrix {
-	return matrix{
-		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
-		m[2]*n[0] + m[3]*n[2], m[2]*n[1] + m[3]*n[3],
-		m[4]*n[0] + m[5]*n[2] + n[4], m[4]*n[1] + m[5]*n[3] + n[5],
-	}
-}
-
-// A glyph is a sign on the page: its text, place on the base line and look.
-type glyph struct {
-	text         string
-	x, y, w      float64
-	size         float64
-	bold, italic bool
-	spaced       bool // a space is drawn before it
-}
-
-// apart says that a word ends between a glyph and the next one on its line.
-func (g *glyph) apart(next *glyph) bool {
-	gap := next.x - g.x - g.w
-	return gap > wordGap*next.size || next.spaced && gap > spaceGap*next.size
-}
-
-// A box is a place on the page.
-type box struct{ l, b, r, t float64 }
-
-func (a box) union(b box) box {
-	return box{min(a.l, b.l), min(a.b, b.b), max(a.r, b.r), max(a.t, b.t)}
-}
 
 // state is the graphics state as far as text needs it.
 type state struct {
@@ -60,13 +27,16 @@ type state struct {
 
 // An interpreter runs the content of one page.
 type interpreter struct {
-	fonts     map[int]*font // by number of the object, for the whole document
-	glyphs    []glyph
-	images    []box
+	fonts map[int]*font // by number of the object, for the whole document
+	drawing
 	path      path
-	across    []rule
-	down      []rule
 	operators int
+
+	tags   map[int]*element // of the page, by the numbers of marked content
+	tag    *element         // of what is being drawn
+	marked []marked
+	// replacing is how many of them have a text of their own: their glyphs may have none.
+	replacing int
 }
 
 // draw runs a stream of operators with its resources, or those of an array one
@@ -77,7 +47,7 @@ func (in *interpreter) draw(stream, resources value, ctm matrix, depth int) {
 	fonts := resources.Key("Font")
 	scan := &scanner{data: content(stream)}
 	scan.each(func(op []byte, args []operand) {
-		if in.operators++; in.operators > maxOperators || len(in.glyphs) > maxGlyphs {
+		if in.operators++; in.operators > maxOperators || in.drawn > maxGlyphs {
 			panic(ErrTooMuch) // see read
 		}
 		switch string(op) {
@@ -106,7 +76,7 @@ func (in *interpreter) draw(stream, resources value, ctm matrix, depth int) {
 				in.external(&s, resources.Key("ExtGState").Key(string(args[0].text)))
 			}
 		default:
-			if !in.pathOperator(&s, op, args) {
+			if !in.markedOperator(op, args, resources) && !in.pathOperator(&s, op, args) {
 				in.textOperator(&s, op, args)
 			}
 		}
@@ -132,7 +102,8 @@ func content(v value) []byte {
 	return bytes.Join(parts, []byte("\n"))
 }
 
-var identity = matrix{1, 0, 0, 1, 0, 0}
+// unknownText is that of a glyph whose text the file does not tell.
+const unknownText = string(unicode.ReplacementChar)
 
 func matrixOf(args []operand) (m matrix, ok bool) {
 	if len(args) != 6 {
@@ -162,7 +133,12 @@ func (in *interpreter) form(x, resources value, ctm matrix, depth int) {
 	if own := x.Key("Resources"); own.Kind() == dictKind {
 		resources = own
 	}
+	marked, tags, tag, replacing := in.marked, in.tags, in.tag, in.replacing
+	if in.marked = nil; x.Key("StructParents").Kind() == numberKind {
+		in.tags = nil // its numbers are its own
+	}
 	in.draw(x, resources, matrixIn(x).mul(ctm), depth)
+	in.marked, in.tags, in.tag, in.replacing = marked, tags, tag, replacing
 }
 
 // matrixIn is the matrix of a form.
@@ -180,17 +156,6 @@ func matrixIn(x value) matrix {
 
 // cover is the box of the unit square.
 func cover(m matrix) box { return m.box(box{0, 0, 1, 1}) }
-
-// box is the box around what m makes of a box.
-func (m matrix) box(of box) box {
-	at := m.apply(of.l, of.b)
-	b := box{at[0], at[1], at[0], at[1]}
-	for _, corner := range [][2]float64{{of.r, of.b}, {of.l, of.t}, {of.r, of.t}} {
-		at := m.apply(corner[0], corner[1])
-		b = b.union(box{at[0], at[1], at[0], at[1]})
-	}
-	return b
-}
 
 // textOperator runs an operator about text; those about anything else are no
 // concern here.
@@ -249,16 +214,14 @@ func (in *interpreter) textOperator(s *state, op []byte, args []operand) {
 			if part.kind == stringKind {
 				in.show(s, part.text)
 			}
-			s.text = s.text.advanced(-part.num / 1000 * s.size * s.scale) // zero but of numbers
+			by := -part.num / 1000 * s.size // zero but of numbers
+			if s.font != nil && s.font.vertical != nil {
+				s.text = s.text.moved(0, by)
+			} else {
+				s.text = s.text.moved(by*s.scale, 0)
+			}
 		}
 	}
-}
-
-// advanced is a matrix after a step along its base line.
-func (m matrix) advanced(by float64) matrix {
-	m[4] += by * m[0]
-	m[5] += by * m[1]
-	return m
 }
 
 // show draws the codes of a string.
@@ -268,33 +231,55 @@ func (in *interpreter) show(s *state, codes []byte) {
 	}
 	m := matrix{s.size * s.scale, 0, 0, s.size, 0, s.rise}.mul(s.text).mul(s.ctm)
 	step := s.text.mul(s.ctm)
-	along := 0.0
+	across, up := 0.0, 0.0 // where the next glyph begins
 	for len(codes) > 0 {
 		n := s.font.codeLength(codes)
 		c := s.font.code(codes[:n])
+		advance := c.width / 1000 * s.size
+		x, y := across, up
+		if v := s.font.vertical; v != nil {
+			x, y = across-advance/2*s.scale, up-v.above/1000*s.size
+			advance = v.advance / 1000 * s.size
+		}
 		at := m
-		at[4] += along * step[0]
-		at[5] += along * step[1]
+		at[4] += x*step[0] + y*step[2]
+		at[5] += x*step[1] + y*step[3]
 		in.add(at, glyph{text: c.text, w: c.width / 1000, bold: s.font.bold, italic: s.font.italic})
-		advance := c.width/1000*s.size + s.charSpace
-		if n == 1 && codes[0] == ' ' {
+		if advance += s.charSpace; n == 1 && codes[0] == ' ' {
 			advance += s.wordSpace
 		}
-		along += advance * s.scale
+		if s.font.vertical != nil {
+			up += advance
+		} else {
+			across += advance * s.scale
+		}
 		codes = codes[n:]
 	}
-	s.text = s.text.advanced(along)
+	s.text = s.text.moved(across, up)
 }
 
-// add keeps a glyph that stands upright; sideways text is decoration, and has
-// no place in lines.
+// add keeps a glyph with the others whose text runs at the same angle, at its place in
+// their frame.
 func (in *interpreter) add(m matrix, g glyph) {
 	g.x, g.y = m[4], m[5]
 	g.size = math.Hypot(m[2], m[3])
-	g.w *= m[0]
+	along := math.Hypot(m[0], m[1])
+	g.w *= along
 	sound := !math.IsNaN(g.x+g.y+g.w+g.size) && math.Abs(g.x)+math.Abs(g.y)+math.Abs(g.w) < 1e6 && g.size < 1e4
-	if !sound || g.size < 0.5 || m[0] <= 0 || math.Abs(m[1]) > m[0]/2 || g.text == "" {
+	if !sound || g.size < 0.5 || along == 0 || g.text == "" && in.replacing == 0 {
 		return
 	}
-	in.glyphs = append(in.glyphs, g)
+	if g.x < -1 || g.x > in.width || g.y < -1 || g.y > in.height {
+		in.outside += utf8.RuneCountInString(strings.TrimSpace(g.text))
+		return
+	}
+	if g.text == unknownText && in.replacing == 0 {
+		in.unknown++
+	}
+	g.order, g.tag = in.drawn, in.tag
+	in.drawn++
+	at := angle(m)
+	place := frame(at, in.width, in.height).apply(g.x, g.y)
+	g.x, g.y = place[0], place[1]
+	in.glyphs[at] = append(in.glyphs[at], g)
 }

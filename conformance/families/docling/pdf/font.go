@@ -15,6 +15,7 @@ type font struct {
 	composite    bool // codes are those of a character map
 	bold, italic bool
 	unicode      map[string]string
+	confused     bool         // unicode gives some glyphs the text of whole lines
 	encoding     *[256]string // of a font whose codes are single bytes
 	cmap         *charMap     // of a composite font
 	widths       map[int]float64
@@ -23,9 +24,28 @@ type font struct {
 	standard     bool    // one of the fonts every reader has, without widths
 	core         string  // the name of that font, if it is known
 	mono         bool
+	vertical     *vertical // of a font whose text runs down
 
 	single [256]shape // of one byte, kept
 	double map[string]shape
+}
+
+// A vertical is how the glyphs of a font follow each other that runs down, in thousandths of
+// the size.
+type vertical struct {
+	above   float64 // from the origin of a glyph up to where it begins
+	advance float64 // to the next one, negative
+}
+
+// readVertical reads how a composite font runs down; nil if it does not.
+func readVertical(v, descendant value) *vertical {
+	if name := v.Key("Encoding").Name(); !strings.HasSuffix(name, "-V") && name != "V" {
+		return nil
+	}
+	if dw := descendant.Key("DW2"); dw.Len() == 2 {
+		return &vertical{dw.Index(0).Float64(), dw.Index(1).Float64()}
+	}
+	return &vertical{880, -1000}
 }
 
 // A shape is what a code draws.
@@ -52,6 +72,7 @@ func newFont(v value) *font {
 	subtype := v.Key("Subtype").Name()
 	f := &font{composite: subtype == "Type0", widths: map[int]float64{}, double: map[string]shape{}, scale: 1}
 	f.unicode = readToUnicode(v.Key("ToUnicode"))
+	f.confused = confused(f.unicode)
 	descriptor := v.Key("FontDescriptor")
 	if f.composite {
 		descendant := v.Key("DescendantFonts").Index(0)
@@ -62,6 +83,7 @@ func newFont(v value) *font {
 		}
 		f.compositeWidths(descendant.Key("W"))
 		f.cmap = readCharMap(v)
+		f.vertical = readVertical(v, descendant)
 	} else {
 		f.simpleWidths(v)
 		f.width = descriptor.Key("MissingWidth").Float64()
@@ -73,7 +95,7 @@ func newFont(v value) *font {
 	look := strings.ToLower(v.Key("BaseFont").Name())
 	flags := descriptor.Key("Flags").Int()
 	f.bold = boldName.MatchString(look) || flags&(1<<18) != 0 ||
-		descriptor.Key("StemV").Float64() >= 140
+		descriptor.Key("StemV").Float64() >= 140 && !strings.Contains(look, "regular")
 	f.italic = strings.Contains(look, "italic") || strings.Contains(look, "oblique") || flags&(1<<6) != 0
 	f.mono = flags&1 != 0 || strings.Contains(look, "courier") || strings.Contains(look, "mono")
 	if f.standard = len(f.widths) == 0 && !f.composite; f.standard {
@@ -85,6 +107,20 @@ func newFont(v value) *font {
 // boldName is what the names of bold fonts have in common: "Franklin Gothic Demi",
 // "NimbusRomNo9L-Medi" and TeX's CMBX are bold, "Medium" is not.
 var boldName = regexp.MustCompile(`bold|black|heavy|demi|-medi(?:ital)?$|-bd|^(?:[a-z]{6}\+)?(?:cm|sf|ec|lm)(?:ss)?bx`)
+
+// longestGlyph is how many characters one glyph means at most.
+const longestGlyph = 18
+
+// confused reports whether a table gives glyphs the text of a line, as some programs do with
+// text that runs from the right: then it is wrong about others too.
+func confused(table map[string]string) bool {
+	for _, text := range table {
+		if len(text) > longestGlyph && utf8.RuneCountInString(text) > longestGlyph {
+			return true
+		}
+	}
+	return false
+}
 
 func (f *font) simpleWidths(v value) {
 	list := v.Key("Widths")
@@ -140,6 +176,11 @@ func (f *font) code(code []byte) shape {
 
 func (f *font) shape(code string) shape {
 	text, ok := f.unicode[code]
+	if f.confused && f.composite {
+		if own, known := f.cmap.glyphs[f.cmap.number(code, bigEndian(code))]; known {
+			text = string(own)
+		}
+	}
 	if !ok && len(code) == 1 && f.composite {
 		text, ok = f.unicode["\x00"+code]
 	}
@@ -184,6 +225,8 @@ func clean(text string) string {
 			return ' '
 		case unicode.IsControl(r) || r == '\ufeff':
 			return -1
+		case r >= 0xfffe && r <= 0xffff: // no characters
+			return unicode.ReplacementChar
 		}
 		return r
 	}, ligatures.Replace(letters(strings.ToValidUTF8(text, "\ufffd"))))

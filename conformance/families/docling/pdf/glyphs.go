@@ -119,5 +119,15 @@ var japan = sync.OnceValue(func() map[int]rune {
 	rows(signs, 1, 7, kanji)
 	rows(kanji, 16, 47, secondKanji)
 	rows(secondKanji, 48, 84, end)
+	for i, r := range []rune(japanDown) {
+		glyphs[firstDown+i] = r
+	}
 	return glyphs
 })
+
+// japanDown are the characters of Adobe's Japanese collection in the form that they have where
+// text runs down, from number firstDown on.
+const (
+	firstDown = 7887
+	japanDown = "、。￣＿ー—‐〜‖｜…‥（）〔〕［］｛｝〈〉《》「」『』【】＝ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ"
+)

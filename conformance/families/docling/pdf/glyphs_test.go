@@ -46,7 +46,17 @@ func FuzzByGlyph(f *testing.F) {
 
 // The parts of the Japanese collection begin and end where Adobe's list says.
 func TestJapan_S2_CONV_01(t *testing.T) {
-	for number, want := range map[int]rune{1: ' ', 34: 'A', 231: ' ', 633: '\u3000', 780: '０', 842: 'ぁ', 925: 'ァ', 1011: 'Α', 1059: 'А', 1125: '亜', 4089: '腕', 4090: '弌', 7477: '瑤'} {
+	for number, want := range map[int]rune{1: ' ', 34: 'A', 231: ' ', 633: '\u3000', 780: '０', 842: 'ぁ', 925: 'ァ', 1011: 'Α', 1059: 'А', 1125: '亜', 4089: '腕', 4090: '弌', 7477: '瑤', 7887: '、', 7899: '（', 7911: '「', 7917: '＝', 7918: 'ぁ', 7923: 'っ', 7939: 'ヶ'} {
 		require.Equal(t, string(want), string(japan()[number]), number)
 	}
+}
+
+// A table that gives a glyph the text of a line is not trusted where the font tells itself.
+func TestConfusedTable_S2_CONV_01(t *testing.T) {
+	f := &font{composite: true, cmap: &charMap{glyphs: map[int]rune{1: '\u05d0', 2: '\u05d1'}}, double: map[string]shape{}}
+	f.unicode = map[string]string{"\x00\x01": "\u05d0\u05d1", "\x00\x02": "a line that is no glyph"}
+	f.confused = confused(f.unicode)
+	require.Equal(t, "\u05d0", f.code([]byte{0, 1}).text)
+	require.Equal(t, "\u05d1", f.code([]byte{0, 2}).text)
+	require.False(t, confused(map[string]string{"\x01": "\ufdfa", "\x02": "صلى الله عليه وسلم"}))
 }

@@ -36,6 +36,7 @@ type ruledCell struct {
 	glyphs               []glyph
 	text                 string
 	bold                 bool
+	head                 bool // by its tag
 }
 
 // lattices finds the tables that rules draw: rules that meet, with two rows and
@@ -253,6 +254,9 @@ func (l *lattice) table(glyphs []glyph) (t *ruled, rest []glyph) {
 		return nil, glyphs
 	}
 	t.cells = cells
+	if slices.ContainsFunc(glyphs, func(g glyph) bool { return g.fromRight }) {
+		t.mirror()
+	}
 	t.bold = make([]bool, len(at))
 	for y := range t.bold {
 		t.bold[y] = true
@@ -264,6 +268,14 @@ func (l *lattice) table(glyphs []glyph) (t *ruled, rest []glyph) {
 		t.bold[y] = t.bold[y] && some
 	}
 	return t, rest
+}
+
+// mirror numbers the columns from the right.
+func (t *ruled) mirror() {
+	for _, c := range t.cells {
+		c.col = t.cols - c.col - c.cols
+	}
+	slices.SortFunc(t.cells, func(a, b *ruledCell) int { return cmp.Or(a.row-b.row, a.col-b.col) })
 }
 
 // read makes the text of a cell of its glyphs.
@@ -289,7 +301,7 @@ func (t *ruled) grid(flip func(box) *document.BBox) document.TableData {
 	header := t.header()
 	for _, c := range t.cells {
 		made := document.NewCell(c.row, c.col, c.rows, c.cols, c.text)
-		made.ColumnHeader = c.row < header
+		made.ColumnHeader = c.row < header || c.head && c.row == 0
 		if c.text != "" {
 			made.BBox = flip(c.box)
 		}
@@ -301,6 +313,9 @@ func (t *ruled) grid(flip func(box) *document.BBox) document.TableData {
 // header is how many rows are headers: the bold ones at the top where others
 // follow, or the first, if it alone has no number.
 func (t *ruled) header() int {
+	if slices.ContainsFunc(t.cells, func(c *ruledCell) bool { return c.head }) {
+		return 0 // the cells tell
+	}
 	n := 0
 	for n < len(t.bold) && t.bold[n] {
 		n++

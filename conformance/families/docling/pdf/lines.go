@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // A segment is text of one line without a large gap in it: a word, a sentence
@@ -28,6 +29,9 @@ type line struct {
 	box      box
 	y, size  float64
 	bold     bool
+	tag      *element // of its first text
+	// It has text from the right, on a page of such text.
+	fromRight bool
 }
 
 // text is the line's text, its segments apart by a space.
@@ -39,11 +43,23 @@ func (l *line) text() string {
 	for i, s := range l.segments {
 		parts[i] = s.text
 	}
-	if runsFromRight(parts) {
+	if l.fromRight || runsFromRight(parts...) {
 		slices.Reverse(parts)
 	}
 	return strings.Join(parts, " ")
 }
+
+// start is where the line begins, the further the later: the left edge, or the negative
+// right one of a line from the right.
+func (l *line) start() float64 {
+	if l.fromRight {
+		return -l.box.r
+	}
+	return l.box.l
+}
+
+// fromRight reports whether most text of the page runs from the right.
+func (s *segment) fromRight() bool { return len(s.glyphs) > 0 && s.glyphs[0].fromRight }
 
 // table is the ruled table that stands in place of the line, or nil.
 func (l *line) table() *ruled { return l.segments[0].table }
@@ -55,8 +71,12 @@ func newLine(page int, segments []segment) line {
 	for _, s := range segments {
 		l.box = l.box.union(s.box)
 		l.bold = l.bold && s.bold
+		l.fromRight = l.fromRight || s.fromRight() && strings.ContainsFunc(s.text, func(r rune) bool { return r >= firstFromRight })
 		if len(s.text) > most {
 			most, l.y, l.size = len(s.text), s.y, s.size
+		}
+		if l.tag == nil && len(s.glyphs) > 0 {
+			l.tag = s.glyphs[0].tag
 		}
 	}
 	return l
@@ -82,14 +102,6 @@ func rows(glyphs []glyph) [][]glyph {
 	}
 	return out
 }
-
-// Gaps between glyphs, in sizes: from one on a word ends, from the other on a
-// segment does.
-const (
-	wordGap    = 0.17
-	spaceGap   = 0.02 // is enough where a space is drawn
-	segmentGap = 1.0
-)
 
 // split makes segments of a row.
 func split(row []glyph) []segment {
@@ -124,6 +136,11 @@ func split(row []glyph) []segment {
 
 func newSegment(part []glyph) segment {
 	s := segment{glyphs: part}
+	if track := tracking(part); track > 0 {
+		for i := range part {
+			part[i].track = track
+		}
+	}
 	pieces := make([]string, 0, 2*len(part))
 	sizes := map[float64]int{}
 	bold := 0
@@ -144,7 +161,7 @@ func newSegment(part []glyph) segment {
 		}
 		s.box = s.box.union(b)
 	}
-	s.text = strings.TrimSpace(reorder(pieces))
+	s.text = thai(strings.TrimSpace(reorder(pieces, part[0].fromRight)))
 	s.size = mostFrequent(sizes)
 	s.bold = bold*10 >= len(part)*9
 	for _, g := range part {
@@ -154,6 +171,34 @@ func newSegment(part []glyph) segment {
 		}
 	}
 	return s
+}
+
+// fewestTracked is how many letters letter-spaced text has at least.
+const fewestTracked = 5
+
+// tracking is the white between all letters of a letter-spaced text, beyond which words
+// are apart. It is 0 for other text, in which most letters of a word touch.
+func tracking(part []glyph) float64 {
+	if len(part) < fewestTracked {
+		return 0
+	}
+	var gaps []float64
+	for i := range part {
+		if strings.ContainsFunc(part[i].text, unicode.IsDigit) {
+			return 0 // a row of numbers
+		}
+		if i > 0 && !part[i].spaced {
+			gaps = append(gaps, part[i].x-part[i-1].x-part[i-1].w)
+		}
+	}
+	if len(gaps) < fewestTracked-1 {
+		return 0
+	}
+	slices.Sort(gaps)
+	if track := gaps[len(gaps)/4]; track > wordGap*part[0].size {
+		return track
+	}
+	return 0
 }
 
 // mostFrequent is the key with the highest count; the larger one of equals.
@@ -169,13 +214,13 @@ func mostFrequent(counts map[float64]int) float64 {
 }
 
 // arrange makes lines of the rows of a page, in reading order: where most rows
-// respect a vertical gap, the left column comes before the right one.
+// respect a vertical gap, one column comes before the other.
 func arrange(page int, rows [][]segment) []line {
-	gap, ok := gutter(rows)
-	var out, right []line
+	gap, ok := rowGutter(rows)
+	var out, second []line
 	flush := func() {
-		out = append(out, right...)
-		right = nil
+		out = append(out, second...)
+		second = nil
 	}
 	for _, row := range rows {
 		if len(row) == 0 {
@@ -194,11 +239,15 @@ func arrange(page int, rows [][]segment) []line {
 		if n < 0 {
 			n = len(row)
 		}
-		if n > 0 {
-			out = append(out, newLine(page, row[:n]))
+		columns := [][]segment{row[:n], row[n:]}
+		if row[0].fromRight() {
+			slices.Reverse(columns)
 		}
-		if n < len(row) {
-			right = append(right, newLine(page, row[n:]))
+		if len(columns[0]) > 0 {
+			out = append(out, newLine(page, columns[0]))
+		}
+		if len(columns[1]) > 0 {
+			second = append(second, newLine(page, columns[1]))
 		}
 	}
 	flush()
@@ -209,9 +258,9 @@ func crosses(row []segment, x float64) bool {
 	return slices.ContainsFunc(row, func(s segment) bool { return s.box.l < x && s.box.r > x })
 }
 
-// gutter finds the x that separates two columns of running text. The cells of a
+// rowGutter finds the x that separates two columns of running text. The cells of a
 // table respect one too, but do not fill their columns.
-func gutter(rows [][]segment) (x float64, ok bool) {
+func rowGutter(rows [][]segment) (x float64, ok bool) {
 	const (
 		fewest   = 5    // rows with text on both sides
 		mostEnds = 1000 // places to try: a page of text has fewer

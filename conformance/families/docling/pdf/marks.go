@@ -1,8 +1,11 @@
 package pdf
 
 import (
+	"maps"
 	"math"
+	"regexp"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -14,21 +17,50 @@ import (
 const markReach = 4
 
 // combine puts marks, such as vowel points, to the letters they stand at: on the
-// page a mark has a place of its own. Programs draw marks after their letters or
-// before them; which, shows in the places of all of them.
+// page a mark has a place of its own. Programs draw marks after their letters or,
+// some that write from the right, before them; which, shows in the places of all
+// marks of a script.
 func combine(glyphs []glyph) []glyph {
 	changed := accented(glyphs)
-	var marks []int
+	changed = unreorder(glyphs) || changed
+	scripts := map[rune][]int{}
 	for i := range glyphs {
 		if g := &glyphs[i]; g.text >= "\u0300" && isMark(g) {
-			marks = append(marks, i)
+			r, _ := utf8.DecodeRuneInString(g.text)
+			scripts[r>>scriptBits] = append(scripts[r>>scriptBits], i)
 		}
 	}
-	if len(marks) == 0 && !changed {
+	if len(scripts) == 0 && !changed {
 		return glyphs
 	}
+	for _, script := range slices.Sorted(maps.Keys(scripts)) {
+		attach(glyphs, scripts[script])
+	}
+	kept := glyphs[:0]
+	for _, g := range glyphs {
+		if g.text != "" {
+			g.text = norm.NFC.String(g.text)
+			kept = append(kept, g)
+		}
+	}
+	return kept
+}
+
+// scriptBits is how many bits of a character do not tell its script: Unicode gives most
+// scripts 128 characters.
+const scriptBits = 7
+
+// markSlack is how much further marks must be from the letters before them than from those
+// after them to be drawn in front, in sizes for each mark. Marks above a letter of another
+// width are never exactly at it.
+const markSlack = 0.05
+
+// attach puts the marks of a script to their letters.
+func attach(glyphs []glyph, marks []int) {
 	var off [2]float64 // from the letters before, and from those after
+	slack := 0.0
 	for _, i := range marks {
+		slack += markSlack * glyphs[i].size
 		for side, step := range []int{-1, 1} {
 			if _, away := letterOf(glyphs, i, step); away < math.Inf(1) {
 				off[side] += away
@@ -38,7 +70,7 @@ func combine(glyphs []glyph) []glyph {
 		}
 	}
 	step := -1
-	if off[1] < off[0] {
+	if off[1] < off[0]-slack {
 		step = 1
 		slices.Reverse(marks)
 	}
@@ -51,19 +83,11 @@ func combine(glyphs []glyph) []glyph {
 			}
 		}
 	}
-	kept := glyphs[:0]
-	for _, g := range glyphs {
-		if g.text != "" {
-			g.text = norm.NFC.String(g.text)
-			kept = append(kept, g)
-		}
-	}
-	return kept
 }
 
+// isMark reports whether a glyph has nothing but marks.
 func isMark(g *glyph) bool {
-	r, _ := utf8.DecodeRuneInString(g.text)
-	return unicode.Is(unicode.Mn, r)
+	return g.text != "" && !strings.ContainsFunc(g.text, func(r rune) bool { return !unicode.Is(unicode.Mn, r) })
 }
 
 // letterOf is the letter before or after a mark in the content, and how far the
@@ -75,7 +99,7 @@ func letterOf(glyphs []glyph, mark, step int) (letter int, away float64) {
 		if isMark(g) || g.text == "" {
 			continue
 		}
-		if r, _ := utf8.DecodeRuneInString(g.text); !unicode.IsLetter(r) || math.Abs(g.y-m.y) > g.size {
+		if r, _ := utf8.DecodeRuneInString(g.text); !unicode.IsLetter(r) && !unicode.Is(unicode.Mc, r) || math.Abs(g.y-m.y) > g.size {
 			break
 		}
 		at := m.x + m.w/2
@@ -117,3 +141,20 @@ func accented(glyphs []glyph) (changed bool) {
 	}
 	return changed
 }
+
+// thai puts the marks of Thai text into the order in which they are written: a vowel before
+// a tone mark. The vowel sara am, which programs draw as a ring over the consonant and a
+// letter after it, is one letter, after a tone mark; so is that of Lao.
+func thai(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r >= 0x0e00 && r <= 0x0eff }) {
+		return text
+	}
+	text = thaiTones.ReplaceAllString(text, "$2$1")
+	text = saraAm.ReplaceAllString(text, "${1}\u0e33")
+	return strings.ReplaceAll(text, "\u0ecd\u0eb2", "\u0eb3")
+}
+
+var (
+	thaiTones = regexp.MustCompile("([\u0e48-\u0e4b])([\u0e31\u0e34-\u0e37\u0e4d])")
+	saraAm    = regexp.MustCompile("\u0e4d([\u0e48-\u0e4b]?)\u0e32")
+)

@@ -10,8 +10,8 @@ import (
 type operand struct {
 	kind valueKind
 	num  float64
-	text []byte // of a string or a name
-	list []operand
+	text []byte    // of a string or a name
+	list []operand // of an array or a dictionary
 }
 
 // The limits of the operands of an operator, which a malformed stream can make
@@ -74,7 +74,7 @@ func (s *scanner) operand(depth int) (v operand, ok bool) {
 	case c == '<':
 		if s.at+1 < len(s.data) && s.data[s.at+1] == '<' {
 			s.at += 2
-			return operand{kind: dictKind}, s.until('>', depth) == nil
+			return operand{kind: dictKind, list: s.until('>', depth)}, true
 		}
 		return operand{kind: stringKind, text: s.hex()}, true
 	case c == '[':
@@ -90,8 +90,8 @@ func (s *scanner) operand(depth int) (v operand, ok bool) {
 	return operand{}, false
 }
 
-// until reads values up to a closing bracket; those of a dictionary are of no
-// use to anybody here.
+// until reads values up to a closing bracket; those of a dictionary alternate with their
+// keys.
 func (s *scanner) until(end byte, depth int) []operand {
 	var own []operand
 	spare := end == ']' && depth == 0 && !s.taken
@@ -114,7 +114,7 @@ func (s *scanner) until(end byte, depth int) []operand {
 			s.at++
 			continue
 		}
-		if v, ok := s.operand(depth + 1); ok && end == ']' {
+		if v, ok := s.operand(depth + 1); ok {
 			own = append(own, v)
 		}
 	}

@@ -1,7 +1,6 @@
 package pdf
 
 import (
-	"errors"
 	"math"
 	"slices"
 
@@ -13,8 +12,6 @@ const (
 	maxTreeDepth = 64
 	maxTreeNodes = 2 * document.MaxPages
 )
-
-var errTree = errors.New("the tree of pages is malformed")
 
 // A sheet is a page with what it inherits from the tree above it.
 type sheet struct {
@@ -33,22 +30,11 @@ func (s *sheet) size() (width, height float64) {
 	return width, height
 }
 
-// round keeps hundredths: more is noise of the program that wrote the file.
-func round(v float64) float64 { return math.Round(v*100) / 100 }
-
 // frame turns the coordinates of the content into those of the page as it is
 // shown, whose origin is at the bottom on the left.
 func (s *sheet) frame() matrix {
 	l, b, r, t := s.box[0], s.box[1], s.box[2], s.box[3]
-	switch s.rotate {
-	case 90:
-		return matrix{0, -1, 1, 0, -b, r}
-	case 180:
-		return matrix{-1, 0, 0, -1, r, t}
-	case 270:
-		return matrix{0, 1, -1, 0, t, -l}
-	}
-	return matrix{1, 0, 0, 1, -l, -b}
+	return matrix{1, 0, 0, 1, -l, -b}.mul(frame(s.rotate, r-l, t-b))
 }
 
 // sheets walks the tree of pages. The reader's own way takes time with the
@@ -81,7 +67,7 @@ func sheets(f *reader, last, most int) ([]sheet, error) {
 				above.box = box
 			}
 		}
-		if turned := v.Key("Rotate"); turned.Kind() == numberKind {
+		if turned := v.Key("Rotate"); turned.Kind() == numberKind && turned.Int()%90 == 0 {
 			above.rotate = (turned.Int()%360 + 360) % 360
 		}
 		kids := v.Key("Kids")

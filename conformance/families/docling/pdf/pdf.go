@@ -1,24 +1,16 @@
 // Package pdf makes DoclingDocuments of PDF files by the rules of tools.md
-// §9.2: a PDF says where signs stand, not what they are, so lines, headings,
-// lists, tables and paragraphs are found by place and size.
+// §9.2: unless it is tagged, a PDF says where signs stand, not what they are, so
+// lines, headings, lists, tables and paragraphs are found by place and size.
 //
 // The objects come from pdfcpu, of a copy with a right table where that fails;
-// operators, codes of fonts and structure are read here. Malformed files can make
-// the library panic or not end: [Convert] belongs into a process of its own
-// (package worker).
+// operators, codes of fonts and structure are read here. They make a drawing of each
+// page, and the layout is made of drawings alone: another reader of files would do.
+// Malformed files can make the library panic or not end: [Convert] belongs into a
+// process of its own (package worker).
 package pdf
 
 import (
-	"errors"
-
 	"github.com/mainstay-mcp/mainstay/conformance/families/docling/document"
-)
-
-// What can be wrong with a file, beside its being malformed.
-var (
-	ErrEncrypted = errors.New("the document is encrypted")
-	ErrNoPages   = errors.New("the document has no such pages")
-	ErrTooMuch   = errors.New("the document has too many pages, or they draw too much")
 )
 
 // Options are what a caller may choose about a PDF.
@@ -60,12 +52,13 @@ func Convert(data []byte, opts Options) (*document.Document, error) {
 	}
 	b := document.NewBuilder(document.Stem(opts.Filename), origin)
 	in := &interpreter{fonts: map[int]*font{}}
+	tags := readTags(f)
 	var pages []page
 	for no := from; no <= to; no++ {
 		s := all[no-1]
 		width, height := s.size()
 		b.Page(no, width, height)
-		found, err := read(in, no, &s)
+		found, err := read(in, no, &s, tags.of(&s))
 		if err != nil {
 			return nil, err
 		}
@@ -74,16 +67,8 @@ func Convert(data []byte, opts Options) (*document.Document, error) {
 			return nil, ErrTooMuch
 		}
 	}
-	write(b, pages)
+	write(b, pages, tags)
 	return b.Document()
-}
-
-// A page is what was found on a page.
-type page struct {
-	no            int
-	width, height float64
-	lines         []line
-	images        []box
 }
 
 // pageBytes is what an empty page comes to in JSON at least.
@@ -92,24 +77,28 @@ const pageBytes = 60
 // least is what a page comes to in JSON at least: each text is there
 // twice, as it is shown and as it was found; a table has its cells twice too.
 func (p *page) least() int64 {
-	n := pageBytes
-	for i := range p.lines {
-		if t := p.lines[i].table(); t != nil {
-			for _, c := range t.cells {
-				n += 2 * len(c.text)
-			}
-		}
-		n += 2 * len(p.lines[i].text())
+	n := pageBytes + leastOf(p.lines)
+	for i := range p.asides {
+		n += leastOf(p.asides[i].lines)
 	}
 	return int64(n)
 }
 
-// smallest is how wide and high an image must be to count: what is smaller is
-// a rule or a bullet.
-const smallest = 20
+func leastOf(lines []line) int {
+	n := 0
+	for i := range lines {
+		if t := lines[i].table(); t != nil {
+			for _, c := range t.cells {
+				n += 2 * len(c.text)
+			}
+		}
+		n += 2 * len(lines[i].text())
+	}
+	return n
+}
 
 // read reads a page. What the library panics with goes on up.
-func read(in *interpreter, no int, s *sheet) (p page, err error) {
+func read(in *interpreter, no int, s *sheet, tags map[int]*element) (p page, err error) {
 	defer func() {
 		if fault := recover(); fault == any(ErrTooMuch) {
 			err = ErrTooMuch
@@ -117,70 +106,11 @@ func read(in *interpreter, no int, s *sheet) (p page, err error) {
 			panic(fault)
 		}
 	}()
-	*in = interpreter{fonts: in.fonts}
+	width, height := s.size()
+	*in = interpreter{fonts: in.fonts, drawing: drawing{width: width, height: height, glyphs: map[int][]glyph{}}, tags: tags}
 	if contents := s.page.Key("Contents"); !contents.IsNull() {
 		in.draw(contents, s.resources, s.frame(), 0)
 	}
 	in.annotations(s.page.Key("Annots"), s.frame())
-	width, height := s.size()
-	p = page{no: no, width: width, height: height}
-	found, rest := tables(in.across, in.down, onPage(combine(in.glyphs), width, height))
-	for _, t := range found {
-		t.box = t.box.within(width, height)
-	}
-	p.lines = arrange(no, between(found, segmented(rest)))
-	for _, b := range in.images {
-		b = b.within(width, height)
-		if b.r-b.l >= smallest && b.t-b.b >= smallest {
-			p.images = append(p.images, b)
-		}
-	}
-	return p, nil
-}
-
-// within is the part of a box on the page.
-func (a box) within(width, height float64) box {
-	return box{max(a.l, 0), max(a.b, 0), min(a.r, width), min(a.t, height)}
-}
-
-// segmented makes the rows of the glyphs, of segments.
-func segmented(glyphs []glyph) [][]segment {
-	var out [][]segment
-	for _, row := range rows(glyphs) {
-		if segments := split(row); len(segments) > 0 {
-			out = append(out, segments)
-		}
-	}
-	divide(out)
-	return out
-}
-
-// between puts tables, each a row of its own, before the first row below its top.
-func between(tables []*ruled, rows [][]segment) [][]segment {
-	var out [][]segment
-	for _, row := range rows {
-		for len(tables) > 0 && tables[0].box.t > row[0].y {
-			out = append(out, tables[0].row())
-			tables = tables[1:]
-		}
-		out = append(out, row)
-	}
-	for _, t := range tables {
-		out = append(out, t.row())
-	}
-	return out
-}
-
-// row is the place of a table among the rows of a page.
-func (t *ruled) row() []segment { return []segment{{box: t.box, y: t.box.t, table: t}} }
-
-// onPage leaves out what is drawn beside the page.
-func onPage(glyphs []glyph, width, height float64) []glyph {
-	kept := glyphs[:0]
-	for _, g := range glyphs {
-		if g.x >= -1 && g.x <= width && g.y >= -1 && g.y <= height {
-			kept = append(kept, g)
-		}
-	}
-	return kept
+	return in.layout(no), nil
 }

@@ -71,6 +71,17 @@ func TestConvert_CircularPages_S2_CONV_09(t *testing.T) {
 	require.Contains(t, outline(t, data), "The page that there is.")
 }
 
+// FuzzContent: whatever a page draws makes a sound document, or is refused.
+func FuzzContent(f *testing.F) {
+	f.Add("BT /F1 10 Tf 50 700 Td (One) Tj 0 1 -1 0 50 60 Tm (Two) Tj ET /P <</ActualText (x) /MCID 0>> BDC BT /F3 9 Tf <00020003> Tj ET EMC")
+	f.Add("50 700 3 3 re f BT /F1 10 Tf 60 700 Td (item) Tj ET 0 0 m 100 0 l S q /X Do Q EMC BMC")
+	f.Fuzz(func(t *testing.T, content string) {
+		if d, err := Convert(file("", content), Options{}); err == nil {
+			require.NoError(t, document.Check(d))
+		}
+	})
+}
+
 // FuzzRepair: a repair ends, and what it writes can be looked at.
 func FuzzRepair(f *testing.F) {
 	f.Add(file("", at("F1", 12, 50, 700, "text")))

@@ -26,6 +26,16 @@ type subpath struct {
 	curved bool
 }
 
+// box is around the points of a path.
+func (p *subpath) box() box {
+	first := p.points[0]
+	b := box{first[0], first[1], first[0], first[1]}
+	for _, at := range p.points {
+		b = b.union(box{at[0], at[1], at[0], at[1]})
+	}
+	return b
+}
+
 // maxPoints bounds a path: no rule has more.
 const maxPoints = 10_000
 
@@ -100,15 +110,11 @@ func (p *path) close() {
 	}
 }
 
-// apply is where m moves a point.
-func (m matrix) apply(x, y float64) [2]float64 {
-	return [2]float64{x*m[0] + y*m[2] + m[4], x*m[1] + y*m[3] + m[5]}
-}
-
 // stroked makes rules of the straight lines of the path.
 func (in *interpreter) stroked() {
 	for _, part := range in.path.parts {
 		if part.curved {
+			in.dot(part.box())
 			continue
 		}
 		for i := 1; i < len(part.points); i++ {
@@ -122,30 +128,37 @@ func (in *interpreter) stroked() {
 // filled makes rules of the thin areas of the path: many programs draw borders
 // so.
 func (in *interpreter) filled() {
-	for _, part := range in.path.parts {
-		if part.curved || len(part.points) < 3 || len(part.points) > 6 {
-			continue
+	for i := range in.path.parts {
+		part := &in.path.parts[i]
+		b := part.box()
+		in.dot(b)
+		if !part.curved && len(part.points) >= 3 && len(part.points) <= 6 {
+			in.rule(b)
 		}
-		first := part.points[0]
-		b := box{first[0], first[1], first[0], first[1]}
-		for _, p := range part.points {
-			b = b.union(box{p[0], p[1], p[0], p[1]})
-		}
-		in.rule(b)
 	}
 	in.path = path{}
 }
 
 // rule keeps what is thin one way and long the other.
-func (in *interpreter) rule(b box) {
-	if !(math.Abs(b.l)+math.Abs(b.r)+math.Abs(b.t)+math.Abs(b.b) < 1e6) || len(in.across)+len(in.down) >= maxRules {
+func (d *drawing) rule(b box) {
+	if !(math.Abs(b.l)+math.Abs(b.r)+math.Abs(b.t)+math.Abs(b.b) < 1e6) || len(d.rules) >= maxRules {
 		return
 	}
-	width, height := b.r-b.l, b.t-b.b
-	switch {
-	case height <= ruleThick && width >= ruleShortest:
-		in.across = append(in.across, rule{(b.t + b.b) / 2, b.l, b.r})
-	case width <= ruleThick && height >= ruleShortest:
-		in.down = append(in.down, rule{(b.l + b.r) / 2, b.b, b.t})
+	thin, long := min(b.r-b.l, b.t-b.b), max(b.r-b.l, b.t-b.b)
+	if thin <= ruleThick && long >= ruleShortest {
+		d.rules = append(d.rules, b)
 	}
+}
+
+// directed are the rules of a page in a frame, by their direction there.
+func directed(rules []box, frame matrix) (across, down []rule) {
+	for _, b := range rules {
+		b = frame.box(b)
+		if b.t-b.b <= ruleThick && b.r-b.l >= b.t-b.b {
+			across = append(across, rule{(b.t + b.b) / 2, b.l, b.r})
+		} else {
+			down = append(down, rule{(b.l + b.r) / 2, b.b, b.t})
+		}
+	}
+	return across, down
 }

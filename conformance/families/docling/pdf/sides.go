@@ -6,8 +6,8 @@ import "slices"
 // no table: two boxes, or a list and what stands beside it.
 const sideGap = 3.0
 
-// beside puts texts that stand beside each other after each other: the left one
-// of a group of lines first.
+// beside puts texts that stand beside each other after each other: the one where lines
+// begin first, of each group of lines.
 func (r ruler) beside(lines []line) []line {
 	var out []line
 	for i := 0; i < len(lines); {
@@ -29,7 +29,7 @@ func (r ruler) beside(lines []line) []line {
 	return out
 }
 
-// sides is the lines of a group, those left of a wide gap first. They stay as
+// sides is the lines of a group, those on one side of a wide gap first. They stay as
 // they are where a line crosses it, or no line has one.
 func sides(group []line) []line {
 	if len(group) < 2 {
@@ -58,6 +58,9 @@ func sides(group []line) []line {
 		if n < len(l.segments) {
 			right = append(right, newLine(l.page, l.segments[n:]))
 		}
+	}
+	if group[0].segments[0].fromRight() {
+		left, right = right, left
 	}
 	return append(left, right...)
 }

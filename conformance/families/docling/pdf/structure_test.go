@@ -85,11 +85,13 @@ func TestCaptions(t *testing.T) {
 		"below a picture": {image + at("F1", 9, 60, 288, "Figure 3. The park, seen") + at("F1", 9, 60, 277, "from the north") + at("F1", 10, 50, 240, "More text of the page."), `picture p1
   caption "Figure 3. The park, seen from the north" p1
 text "More text of the page." p1
+dropped "1 picture on page 1: text in pictures is not read"
 `},
 		"of a drawing": {at("F1", 9, 60, 288, "Abb. 4: Der Park"), `caption "Abb. 4: Der Park" p1
 `},
 		"the table's is not the picture's": {image + at("F1", 9, 60, 288, "Table 1 Trees"), `picture p1
 caption "Table 1 Trees" p1
+dropped "1 picture on page 1: text in pictures is not read"
 `},
 		"a sentence about a figure": {at("F1", 10, 50, 660, "Figure 3 shows the park."), `text "Figure 3 shows the park." p1
 `},
@@ -144,5 +146,23 @@ func TestNamesOfBoldFonts(t *testing.T) {
 		"helveticaneue-medium": false, "abcdef+cmr10": false, "times-roman": false, "media-sans": false, "garamond-book": false,
 	} {
 		require.Equal(t, bold, boldName.MatchString(name), name)
+	}
+}
+
+// Lines of a script without spaces are joined without one.
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ a, b, want string }{
+		{"one", "two", "one two"},
+		{"para-", "graph", "paragraph"},
+		{"para-", "Graph", "para- Graph"},
+		{"para\u00ad", "graph", "para\u00adgraph"},
+		{"港口自", "测量", "港口自测量"},
+		{"港口，", "测量", "港口，测量"},
+		{"港口", "PDF", "港口 PDF"},
+		{"\u0e17\u0e48\u0e32", "\u0e40\u0e23\u0e37\u0e2d", "\u0e17\u0e48\u0e32\u0e40\u0e23\u0e37\u0e2d"},
+		{"항구", "수위", "항구 수위"},
+	} {
+		require.Equal(t, tt.want, join(tt.a, tt.b))
 	}
 }

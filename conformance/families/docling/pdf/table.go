@@ -113,11 +113,11 @@ func columnOf(columns []span, s segment) int {
 }
 
 // grid makes the cells of a table, ruled or not.
-func (b *block) grid() document.TableData {
+func (b *block) grid(flip func(box) *document.BBox) document.TableData {
 	if t := b.lines[0].table(); t != nil {
-		return t.grid(bbox)
+		return t.grid(flip)
 	}
-	return grid(b.lines, bbox)
+	return grid(b.lines, flip)
 }
 
 // grid makes the cells of the lines of a table.
@@ -144,6 +144,11 @@ func grid(lines []line, flip func(box) *document.BBox) document.TableData {
 		}
 	}
 	rows = underHeads(rows)
+	if lines[0].segments[0].fromRight() {
+		for _, row := range rows {
+			slices.Reverse(row)
+		}
+	}
 	data := document.TableData{NumRows: len(rows), NumCols: len(rows[0])}
 	texts := make([]string, len(rows[0]))
 	for i, c := range rows[0] {

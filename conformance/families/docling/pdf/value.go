@@ -138,6 +138,18 @@ func (v value) Text() string {
 	return ""
 }
 
+// Decoded is a text string of any language, empty for anything else.
+func (v value) Decoded() string {
+	text, err := types.StringOrHexLiteral(v.obj)
+	if err != nil || text == nil {
+		return ""
+	}
+	return *text
+}
+
+// maxUnpacked is how many bytes all content of a document together unpacks to at most.
+const maxUnpacked = 128 << 20
+
 // Data is what a stream unpacks to; of a damaged one, what could be unpacked.
 // It panics with [ErrTooMuch] when the streams of the file unpack to too much.
 func (v value) Data() []byte {

@@ -22,12 +22,15 @@ office calc_pdf_Export staff.csv '--infilter=CSV:44,34,76,1'
 office calc_pdf_Export budget.fods
 office writer_pdf_Export station.fodt
 office writer_pdf_Export columns.fodt
+# Marks over letters, with fonts-noto-core.
+office writer_pdf_Export thai.html "--infilter=HTML (StarWriter)"
 office draw_pdf_Export drawing.svg
 # The same pages as cairo writes them: other operators, other fonts.
 pdftocairo -pdf report.pdf cairo.pdf
 # What runs from the right, as Chromium writes it, with the fonts of
-# fonts-hosny-amiri, culmus and fonts-dejavu.
-for name in arabic hebrew mixed; do
+# fonts-hosny-amiri, culmus and fonts-dejavu; Hindi with fonts-noto-core, and Japanese that runs
+# down with fonts-ipafont-gothic.
+for name in arabic hebrew mixed hindi vertical; do
 	chromium --headless --no-sandbox --disable-gpu --no-pdf-header-footer "--print-to-pdf=$name.pdf" "sources/$name.html"
 done
 # What needs a password.

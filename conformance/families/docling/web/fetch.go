@@ -31,6 +31,10 @@ var (
 	ErrURL       = errors.New("not a URL that is fetched")
 	ErrRedirects = fmt.Errorf("more than %d redirects", MaxRedirects)
 	ErrTooLarge  = fmt.Errorf("the document is over %d MiB", MaxBody>>20)
+	// ErrEncoding is an encoding that was not asked for, ErrEncoded a document that
+	// does not have the one it claims.
+	ErrEncoding = errors.New("the document is in an encoding that is not supported")
+	ErrEncoded  = errors.New("the document is not in the encoding it claims")
 )
 
 // A StatusError is an answer that is not the document.
@@ -149,7 +153,11 @@ func (f *Fetcher) Fetch(ctx context.Context, u *url.URL) (*Resource, error) {
 	if res.ContentLength > f.most {
 		return nil, ErrTooLarge
 	}
-	body, err := io.ReadAll(io.LimitReader(res.Body, f.most+1))
+	plain, err := decoded(res)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(plain, f.most+1))
 	if err != nil {
 		return nil, err
 	}

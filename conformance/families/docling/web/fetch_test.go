@@ -2,9 +2,12 @@ package web
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
+	"compress/zlib"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +22,57 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
+
+// An encoding that was not asked for is decoded if it is deflate or gzip, in the
+// limits of a document, and refused else.
+func TestFetch_ContentEncoding(t *testing.T) {
+	t.Parallel()
+	page := []byte("<html><body>" + strings.Repeat("a page ", 1000) + "</body></html>")
+	packed := func(writer func(io.Writer) io.WriteCloser, data []byte) []byte {
+		var b bytes.Buffer
+		w := writer(&b)
+		_, err := w.Write(data)
+		require.NoError(t, err)
+		require.NoError(t, w.Close())
+		return b.Bytes()
+	}
+	raw := func(w io.Writer) io.WriteCloser { f, _ := flate.NewWriter(w, 9); return f }
+	zlibbed := func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) }
+	gzipped := func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }
+	broken := packed(zlibbed, page)
+	for _, tc := range []struct {
+		name, encoding string
+		body           []byte
+		err            error
+	}{
+		{"zlib", "deflate", packed(zlibbed, page), nil},
+		{"raw", "Deflate", packed(raw, page), nil},
+		{"gzip", "x-gzip", packed(gzipped, page), nil},
+		{"identity", "identity", page, nil},
+		{"brotli", "br", page, ErrEncoding},
+		{"two", "deflate, gzip", page, ErrEncoding},
+		{"cut", "deflate", broken[:len(broken)-8], ErrEncoded},
+		{"plain", "deflate", page, ErrEncoded},
+		{"a byte", "deflate", page[:1], ErrEncoded},
+		{"a bomb", "deflate", packed(zlibbed, make([]byte, MaxBody+1)), ErrTooLarge},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Encoding", tc.encoding)
+				_, _ = w.Write(tc.body)
+			}))
+			defer srv.Close()
+			res, err := get(t, local(), srv.URL)
+			if tc.err != nil {
+				require.ErrorIs(t, err, tc.err)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, string(page), string(res.Body))
+		})
+	}
+}
 
 // A proxy would resolve names past the guard.
 func TestFetcher_TakesNoProxy_S2_CONV_12(t *testing.T) {

@@ -70,6 +70,7 @@ func Convert(data []byte, opts Options) (*document.Document, error) {
 	if b.Empty() {
 		return nil, ErrEmpty
 	}
+	b.DropPictures()
 	doc, err := b.Document()
 	if err == nil && !opts.KeepFront {
 		moveFront(doc, w.minor)
@@ -165,6 +166,11 @@ func hidden(n *html.Node) bool {
 		return !isLabel(n)
 	default:
 	}
+	return unseen(n)
+}
+
+// unseen reports whether a page does not show an element.
+func unseen(n *html.Node) bool {
 	look := strings.ToLower(strings.Join(strings.Fields(attr(n, "style")), ""))
 	return has(n, "hidden") || attr(n, "aria-hidden") == "true" ||
 		strings.Contains(look, "display:none") || strings.Contains(look, "visibility:hidden")

@@ -89,7 +89,11 @@ func (w *walker) text(data string, s style) {
 }
 
 func (w *walker) element(n *html.Node, s style) {
-	if hidden(n) || w.opts.MainContentOnly && aside(n) {
+	switch {
+	case w.opts.MainContentOnly && aside(n):
+		return
+	case hidden(n):
+		w.drop(n)
 		return
 	}
 	switch n.DataAtom {
