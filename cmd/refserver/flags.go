@@ -43,6 +43,7 @@ type flags struct {
 
 	nextTask, rates, workDir string
 	coePlan, coeKnowledge    string
+	coeRepo                  string
 	orchestrator, coeAdmin   bool
 	fault, permission        texts
 	repos                    texts
@@ -85,6 +86,7 @@ func define(fs *flag.FlagSet) *flags {
 	fs.BoolVar(&f.coeAdmin, "coe-admin", false, "")
 	fs.StringVar(&f.coePlan, "coe-plan", "", "")
 	fs.StringVar(&f.coeKnowledge, "coe-knowledge", "", "")
+	fs.StringVar(&f.coeRepo, "coe-repo", "", "")
 	fs.StringVar(&f.workDir, "work-dir", "", "")
 	fs.Var(&f.repos, "repos", "")
 	fs.Var(&f.networks, "docling-allow-network", "")
@@ -186,7 +188,7 @@ func (f *flags) options(o *families.Options, env variables) error {
 // coe fills in the options of the coe family.
 func (f *flags) coe(o *coe.Options, env variables) error {
 	o.NextTask, o.NoOrchestrator, o.Admin = coe.TaskShape(f.nextTask), !f.orchestrator, f.coeAdmin
-	for name, value := range map[string]*string{"coe-plan": &f.coePlan, "coe-knowledge": &f.coeKnowledge} {
+	for name, value := range map[string]*string{"coe-plan": &f.coePlan, "coe-knowledge": &f.coeKnowledge, "coe-repo": &f.coeRepo} {
 		if f.given[name] && *value == "" { // a variable of the shell that is not set
 			return fmt.Errorf("--%s needs a file or a folder", name)
 		}
@@ -202,6 +204,11 @@ func (f *flags) coe(o *coe.Options, env variables) error {
 	if f.coeKnowledge != "" {
 		if o.Knowledge, err = knowledge.Load(f.coeKnowledge); err != nil {
 			return fmt.Errorf("--coe-knowledge: %w", err)
+		}
+	}
+	if f.coeRepo != "" {
+		if o.Repository, err = knowledge.LoadRepository(f.coeRepo); err != nil {
+			return fmt.Errorf("--coe-repo: %w", err)
 		}
 	}
 	if o.TokenLimit, err = env.number("COE_TOKEN_LIMIT"); err != nil {

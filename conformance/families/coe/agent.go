@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/families/coe/knowledge"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/params"
 )
 
@@ -51,7 +52,7 @@ func (s *server) callAgent(ctx context.Context, c *call) (any, error) {
 	case "verify":
 		text = verdictOn(code)
 	default:
-		found, err := s.team.Ask(ctx, question, "", 0)
+		found, err := s.team.Ask(ctx, knowledge.Question{Text: question}, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +78,7 @@ func (s *server) callAgent(ctx context.Context, c *call) (any, error) {
 // planFor writes the steps of a task, with what the plan has decided about it.
 // A planning agent would refine it; the reference server has no model to ask.
 func (s *server) planFor(ctx context.Context, task string) (string, error) {
-	found, err := s.team.Index.Search(ctx, task, "")
+	found, err := s.team.Index.Search(ctx, knowledge.Question{Text: task})
 	if err != nil {
 		return "", err
 	}

@@ -89,6 +89,9 @@ type Options struct {
 	// Knowledge is what questions are answered from; nil is [knowledge.Shipped],
 	// about the sample plan.
 	Knowledge *knowledge.Base
+	// Repository are the files of a repository that questions are answered from as
+	// well, see [knowledge.LoadRepository]; nil is none.
+	Repository *knowledge.Base
 	// RetryBackoff is the first of the growing waits for a locked database; 0 is
 	// 50 ms.
 	RetryBackoff time.Duration
@@ -216,7 +219,7 @@ func newServer(opts Options) (*server, error) {
 		path = filepath.Join(opts.DataDir, "coe.db")
 	}
 	var err error
-	if s.team.Index, err = openKnowledge(opts.Knowledge); err != nil {
+	if s.team.Index, err = openKnowledge(opts.answers()); err != nil {
 		return nil, fmt.Errorf("coe: %w", err)
 	}
 	//nolint:forbidigo // New has no context; opening a local file is bounded
@@ -247,11 +250,11 @@ func (s *server) close(ctx context.Context) error {
 
 // report logs what the family works with.
 func (s *server) report() {
-	log, base := s.opts.Logger, s.opts.Knowledge
+	log, base := s.opts.Logger, s.team.Index.Base
 	log.Info("coe_loaded", "plan_tasks", len(s.opts.Seed.Tasks), "plan_digest", s.opts.Seed.Digest(), "plan_is_sample", s.opts.samplePlan,
 		"knowledge_entries", len(base.Entries), "knowledge_version", base.Version, "knowledge_is_sample", base.Sample)
 	if len(base.Skipped) > 0 {
-		log.Warn("coe_links_skipped", "count", len(base.Skipped), "first", base.Skipped[0])
+		log.Warn("coe_files_skipped", "count", len(base.Skipped), "first", base.Skipped[0])
 	}
 }
 
