@@ -96,7 +96,7 @@ func TestAsk_Repository(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"README.md":         "# Lightbox\n\n## Development\n\nThe tests need Docker and run with `make test`.\n",
-		"cmd/serve/main.go": "package main\n\n// listenPort is taken from the environment variable LIGHTBOX_PORT; the default is 8080.\nfunc listenPort() string { return env(\"LIGHTBOX_PORT\", \"8080\") }\n",
+		"cmd/serve/main.go": "package main\n\n// listenPort is taken from the environment variable LIGHTBOX_PORT; the default is 8080.\nfunc listenPort() string { return env(\"LIGHTBOX_PORT\", \"8080\") }\n\nfunc album(sorted bool) {\n\tif sorted {\n\t\tnewestFirst()\n\t}\n\treturn\n}\n",
 		"assets/logo.txt":   "\xff\xfe binary",
 		".git/config.md":    "The secret branch is hidden.\n",
 	} {
@@ -112,6 +112,7 @@ func TestAsk_Repository(t *testing.T) {
 	require.Contains(t, got["answerFromPlan"], "LIGHTBOX_PORT")
 	require.Equal(t, "cmd/serve/main.go", dig(t, got, "evidence", "source"))
 	require.Equal(t, []any{3.0, 4.0}, dig(t, got, "evidence", "lineNumbers"))
+	require.Less(t, r.ask("Are albums sorted by the newest photo first?", "", "")["confidence"], 0.7, "words that are scattered over code say nothing")
 	require.Contains(t, r.ask("How do I run the tests?", "", "")["answerFromPlan"], "Docker")
 	require.Less(t, r.ask("Which branch is secret?", "", "")["confidence"], 0.7)
 	require.NotContains(t, got["evidence"], "sampleData")

@@ -66,7 +66,11 @@ func sentences(text string) []string {
 // of what the question is about: with a word of it, or below a heading that has all.
 func (x *Index) tells(j *judged, a *asked) bool {
 	below := len(a.terms) > 0 && covered(a.terms, j.heads) == 1
-	for _, s := range sentences(j.entry.says()) {
+	text := j.entry.says()
+	if j.entry.code {
+		text = j.quote.text
+	}
+	for _, s := range sentences(text) {
 		if !number.MatchString(s) || a.amount.unit != nil && !a.amount.unit.MatchString(s) {
 			continue
 		}

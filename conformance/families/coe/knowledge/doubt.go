@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -19,10 +20,8 @@ const (
 // is not more. What a question asks need not be its rarest word: "encrypted" in "Are
 // the dumps in the bucket encrypted?" is what counts.
 func (x *Index) doubt(j *judged, a *asked) (most float64, why string) {
-	has := j.quoted
-	for w := range j.heads {
-		has[w] = true
-	}
+	has := maps.Clone(j.quoted)
+	maps.Copy(has, j.heads)
 	if a.needed {
 		switch {
 		case j.entry.Task != "" && j.entry.Task == a.task:
@@ -33,7 +32,7 @@ func (x *Index) doubt(j *judged, a *asked) (most float64, why string) {
 		}
 	}
 	missing := absent(a.terms, has, func(t *term) bool { return t.strange && !t.plain && !t.dense })
-	if a.yesNo {
+	if a.yesNo || j.entry.code { // code has many words, and says little by them
 		missing = absent(a.terms, has, func(t *term) bool { return (!t.plain || common[t.word] || acts[t.word]) && !t.dense })
 	}
 	if len(missing) > 0 {

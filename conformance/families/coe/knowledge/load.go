@@ -64,8 +64,8 @@ type Entry struct {
 
 	// blocks are the paragraphs of a passage.
 	blocks []span
-	// links says that the entry is mostly a list of links.
-	links bool
+	// links says that the entry is mostly a list of links, code that it is code.
+	links, code bool
 }
 
 // File is the file that an entry comes from.

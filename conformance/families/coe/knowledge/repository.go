@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/source"
@@ -49,8 +51,8 @@ func pieces(f *source.File) []Entry {
 	lines := strings.SplitAfter(string(f.Data), "\n")
 	var blocks []span
 	from := 0
-	for n := 1; n <= len(lines); n++ {
-		empty := strings.TrimSpace(lines[n-1]) == ""
+	for n := 1; n <= len(lines)+1; n++ {
+		empty := n > len(lines) || strings.TrimSpace(lines[n-1]) == ""
 		switch {
 		case from == 0 && !empty:
 			from = n
@@ -59,12 +61,40 @@ func pieces(f *source.File) []Entry {
 			from = 0
 		}
 	}
-	if from > 0 {
-		blocks = append(blocks, newSpan(lines, from, len(lines)))
-	}
+	isCode := slices.Contains(code, f.Ext())
 	var out []Entry
 	for _, c := range joined(lines, blocks) {
-		out = append(out, Entry{File: f.Name, Title: f.Name, Answer: c.text, Lines: []int{c.first, c.last}, blocks: c.blocks})
+		e := Entry{File: f.Name, Title: f.Name, Answer: c.text, Lines: []int{c.first, c.last}, blocks: c.blocks, code: isCode}
+		if isCode {
+			e.blocks = comments(lines, c)
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// comment is how a line of a comment begins, in whichever language.
+var comment = regexp.MustCompile(`^\s*(?://|#|/\*|\*|--|;|<!--|"""|%)`)
+
+// comments returns the comments of a piece of code, each with the line that it is
+// about; the whole piece when it has none.
+func comments(lines []string, c cut) []span {
+	var out []span
+	from := 0
+	for n := c.first; n <= c.last; n++ {
+		switch is := comment.MatchString(lines[n-1]); {
+		case is && from == 0:
+			from = n
+		case !is && from > 0:
+			out = append(out, newSpan(lines, from, n))
+			from = 0
+		}
+	}
+	if from > 0 {
+		out = append(out, newSpan(lines, from, c.last))
+	}
+	if out == nil {
+		return c.blocks
 	}
 	return out
 }
