@@ -44,6 +44,7 @@ type flags struct {
 	nextTask, rates, workDir string
 	coePlan, coeKnowledge    string
 	coeRepo                  string
+	coeLease                 time.Duration
 	orchestrator, coeAdmin   bool
 	fault, permission        texts
 	repos                    texts
@@ -87,6 +88,7 @@ func define(fs *flag.FlagSet) *flags {
 	fs.StringVar(&f.coePlan, "coe-plan", "", "")
 	fs.StringVar(&f.coeKnowledge, "coe-knowledge", "", "")
 	fs.StringVar(&f.coeRepo, "coe-repo", "", "")
+	fs.DurationVar(&f.coeLease, "coe-lease", 24*time.Hour, "")
 	fs.StringVar(&f.workDir, "work-dir", "", "")
 	fs.Var(&f.repos, "repos", "")
 	fs.Var(&f.networks, "docling-allow-network", "")
@@ -187,7 +189,7 @@ func (f *flags) options(o *families.Options, env variables) error {
 
 // coe fills in the options of the coe family.
 func (f *flags) coe(o *coe.Options, env variables) error {
-	o.NextTask, o.NoOrchestrator, o.Admin = coe.TaskShape(f.nextTask), !f.orchestrator, f.coeAdmin
+	o.NextTask, o.NoOrchestrator, o.Admin, o.Lease = coe.TaskShape(f.nextTask), !f.orchestrator, f.coeAdmin, f.coeLease
 	for name, value := range map[string]*string{"coe-plan": &f.coePlan, "coe-knowledge": &f.coeKnowledge, "coe-repo": &f.coeRepo} {
 		if f.given[name] && *value == "" { // a variable of the shell that is not set
 			return fmt.Errorf("--%s needs a file or a folder", name)

@@ -20,8 +20,8 @@ type ending struct {
 // finish ends a task: its investigations close, its dependants may start, its
 // verification is created.
 func (s *server) finish(ctx context.Context, c *call, p *plan.Tx, l ledger.Tx, id string) (ending, error) {
-	if p.Task(id) == nil {
-		return ending{}, plan.ErrUnknown
+	if err := s.mayEnd(c, p, id); err != nil {
+		return ending{}, err
 	}
 	tickets, err := l.CloseInvestigations(ctx, id)
 	if err != nil {
@@ -32,6 +32,30 @@ func (s *server) finish(ctx context.Context, c *call, p *plan.Tx, l ledger.Tx, i
 	}
 	out, err := p.Finish(id, c.now)
 	return ending{out, tickets}, err
+}
+
+// fail gives a task up.
+func (s *server) fail(c *call, p *plan.Tx, id string) error {
+	if err := s.mayEnd(c, p, id); err != nil {
+		return err
+	}
+	return p.Fail(id)
+}
+
+// errHeld is the end of a task by another agent than the one that has it.
+var errHeld = errors.New("another agent has this task; take it over with reportTaskStatus in_progress first, or wait for its lease to end")
+
+// mayEnd refuses an agent that ends the task of another one. An agent that can never
+// come back, or has not been heard of for longer than the lease, has none.
+func (s *server) mayEnd(c *call, p *plan.Tx, id string) error {
+	t := p.Task(id)
+	switch {
+	case t == nil:
+		return plan.ErrUnknown
+	case t.Holder == plan.Holder{}, t.Holder == s.holder(c), s.overdue(t, c.now), len(s.gone([]plan.Holder{t.Holder})) > 0:
+		return nil
+	}
+	return errHeld
 }
 
 // nextID returns the task that getNextTask would return to an agent, or nil. To

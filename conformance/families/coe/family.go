@@ -92,6 +92,9 @@ type Options struct {
 	// Repository are the files of a repository that questions are answered from as
 	// well, see [knowledge.LoadRepository]; nil is none.
 	Repository *knowledge.Base
+	// Lease is how long an agent may have a task without being heard of: then others
+	// get it. 0 is forever.
+	Lease time.Duration
 	// RetryBackoff is the first of the growing waits for a locked database; 0 is
 	// 50 ms.
 	RetryBackoff time.Duration
@@ -128,7 +131,7 @@ func (o *Options) check() error {
 	if o.TokenLimit == 0 {
 		o.TokenLimit = 5000
 	}
-	if o.AnswerDelay < 0 || o.AnswerTimeout < 0 || o.TokenLimit < 0 || o.RetryBackoff < 0 {
+	if o.AnswerDelay < 0 || o.AnswerTimeout < 0 || o.TokenLimit < 0 || o.RetryBackoff < 0 || o.Lease < 0 {
 		return errors.New("coe: delays and limits are not negative")
 	}
 	if len(o.Faults) > 0 && !o.AllowFaultInjection {
@@ -196,7 +199,7 @@ func newServer(opts Options) (*server, error) {
 		return nil, err
 	}
 	s := &server{
-		board:  &board{plan: plan.New(*opts.Seed), log: opts.Logger, runs: opts.SessionRuns, sessions: map[plan.Holder]string{}},
+		board:  &board{log: opts.Logger, runs: opts.SessionRuns, sessions: map[plan.Holder]string{}, lease: opts.Lease},
 		opts:   opts,
 		team:   &knowledge.Team{Delay: opts.AnswerDelay},
 		limits: limit.New(*opts.Rates),
@@ -218,26 +221,31 @@ func newServer(opts Options) (*server, error) {
 		}
 		path = filepath.Join(opts.DataDir, "coe.db")
 	}
-	var err error
-	if s.team.Index, err = openKnowledge(opts.answers()); err != nil {
-		return nil, fmt.Errorf("coe: %w", err)
-	}
 	//nolint:forbidigo // New has no context; opening a local file is bounded
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
+	var err error
 	s.ledger, err = ledger.Open(ctx, ledger.Options{
 		Path: path, Durable: opts.Durable, FirstTicket: firstTicket, Backoff: opts.RetryBackoff, Strike: s.trouble, Logger: opts.Logger,
 		Reached: opts.reached,
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("coe: %w", err), s.team.Index.Close())
+		return nil, fmt.Errorf("coe: %w", err)
 	}
+	seed, err := s.keepIDs(ctx, *opts.Seed)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("coe: %s: %w", path, err), s.ledger.Close(ctx))
+	}
+	s.plan, s.opts.Seed = plan.New(seed), &seed
 	s.history = &history{s.board}
 	if s.self, err = presence.Enter(opts.DataDir); err != nil {
-		return nil, errors.Join(fmt.Errorf("coe: %w", err), s.ledger.Close(ctx), s.team.Index.Close())
+		return nil, errors.Join(fmt.Errorf("coe: %w", err), s.ledger.Close(ctx))
 	}
 	if err := s.restore(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("coe: %s: %w", path, err), s.close(ctx))
+		return nil, errors.Join(fmt.Errorf("coe: %s: %w", path, err), s.board.close(ctx))
+	}
+	if s.team.Index, err = openKnowledge(s.opts.answers()); err != nil {
+		return nil, errors.Join(fmt.Errorf("coe: %w", err), s.board.close(ctx))
 	}
 	s.report()
 	return s, nil
