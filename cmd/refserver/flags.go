@@ -16,6 +16,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance/families"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe"
+	"github.com/mainstay-mcp/mainstay/conformance/families/coe/agent"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/faults"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/knowledge"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/limit"
@@ -43,7 +44,7 @@ type flags struct {
 
 	nextTask, rates, workDir string
 	coePlan, coeKnowledge    string
-	coeRepo                  string
+	coeRepo, coeAgent        string
 	coeLease                 time.Duration
 	orchestrator, coeAdmin   bool
 	fault, permission        texts
@@ -88,6 +89,7 @@ func define(fs *flag.FlagSet) *flags {
 	fs.StringVar(&f.coePlan, "coe-plan", "", "")
 	fs.StringVar(&f.coeKnowledge, "coe-knowledge", "", "")
 	fs.StringVar(&f.coeRepo, "coe-repo", "", "")
+	fs.StringVar(&f.coeAgent, "coe-agent", "", "")
 	fs.DurationVar(&f.coeLease, "coe-lease", 24*time.Hour, "")
 	fs.StringVar(&f.workDir, "work-dir", "", "")
 	fs.Var(&f.repos, "repos", "")
@@ -212,6 +214,9 @@ func (f *flags) coe(o *coe.Options, env variables) error {
 		if o.Repository, err = knowledge.LoadRepository(f.coeRepo); err != nil {
 			return fmt.Errorf("--coe-repo: %w", err)
 		}
+	}
+	if f.coeAgent != "" {
+		o.Agent = agent.New(f.coeAgent)
 	}
 	if o.TokenLimit, err = env.number("COE_TOKEN_LIMIT"); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/families/coe/agent"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/faults"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/knowledge"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/ledger"
@@ -92,6 +93,8 @@ type Options struct {
 	// Repository are the files of a repository that questions are answered from as
 	// well, see [knowledge.LoadRepository]; nil is none.
 	Repository *knowledge.Base
+	// Agent answers callCOEAgent instead of the built-in rules; nil is none.
+	Agent agent.Provider
 	// Lease is how long an agent may have a task without being heard of: then others
 	// get it. 0 is forever.
 	Lease time.Duration
