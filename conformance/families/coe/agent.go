@@ -48,8 +48,8 @@ func (s *server) callAgent(ctx context.Context, c *call) (any, error) {
 	r := agent.Request{Command: command, Text: task, Code: code}
 	if command == "ask" {
 		r.Text = question
-	} else if t := s.meant(task); t != nil {
-		r.Task = s.described(t)
+	} else if t := meant(s.plan.View(), task); t != nil {
+		r.Task = described(s.plan.View(), t)
 	}
 	text, err := s.agentAnswer(ctx, c, r)
 	if err != nil {
@@ -62,8 +62,8 @@ func (s *server) callAgent(ctx context.Context, c *call) (any, error) {
 	return c.bare(text, string(quoted)), nil
 }
 
-// agentAnswer asks the provider, and the rules where there is none or it fails: then
-// the answer says so.
+// agentAnswer asks the provider, and the rules where there is none or it fails. The
+// answer then names the rules.
 func (s *server) agentAnswer(ctx context.Context, c *call, r agent.Request) (string, error) {
 	builtIn, err := s.builtIn(ctx, &r)
 	if err != nil || s.opts.Agent == nil {
@@ -84,7 +84,7 @@ func (s *server) agentAnswer(ctx context.Context, c *call, r agent.Request) (str
 func (s *server) builtIn(ctx context.Context, r *agent.Request) (string, error) {
 	switch r.Command {
 	case "plan":
-		return s.planFor(ctx, r)
+		return planFor(ctx, s.team.Index, r)
 	case "verify":
 		return agent.Verify(*r), nil
 	}
@@ -108,16 +108,16 @@ func (s *server) builtIn(ctx context.Context, r *agent.Request) (string, error) 
 }
 
 // planFor writes the steps of a task, with what the documents have decided about it.
-func (s *server) planFor(ctx context.Context, r *agent.Request) (string, error) {
+func planFor(ctx context.Context, index *knowledge.Index, r *agent.Request) (string, error) {
 	about := r.Text
 	if r.Task != nil {
 		about = r.Task.Title
 	}
-	found, err := s.team.Index.Search(ctx, knowledge.Question{Text: about})
+	found, err := index.Search(ctx, knowledge.Question{Text: about})
 	if err != nil {
 		return "", err
 	}
-	base := s.team.Index.Base
+	base := index.Base
 	switch e := found.Entry; {
 	case e != nil && r.Task != nil && e.Task == r.Task.ID:
 		// The task itself is no advice about it.
@@ -137,8 +137,7 @@ func (s *server) planFor(ctx context.Context, r *agent.Request) (string, error) 
 }
 
 // meant returns the task of the plan that a text names by its id or its title, or nil.
-func (s *server) meant(text string) *plan.Task {
-	view := s.plan.View()
+func meant(view *plan.View, text string) *plan.Task {
 	text = strings.TrimSpace(text)
 	if t := view.Task(text); t != nil {
 		return t
@@ -157,9 +156,8 @@ func (s *server) meant(text string) *plan.Task {
 }
 
 // described returns a task as agents read it.
-func (s *server) described(t *plan.Task) *agent.Task {
+func described(view *plan.View, t *plan.Task) *agent.Task {
 	out := &agent.Task{ID: t.ID, Title: t.Title, Description: t.Description}
-	view := s.plan.View()
 	for _, id := range view.BlockedBy(t) {
 		d := view.Task(id)
 		out.Open = append(out.Open, fmt.Sprintf("%s: %s (%s)", d.ID, d.Title, view.Status(d)))

@@ -143,7 +143,7 @@ func (s *server) ask10(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	background, about := s.readContext(o)
+	background, about := readContext(o, s.plan.View())
 	task, hint := "", o.Text("searchInPlan", 0)
 	if o.Has("currentTaskId") {
 		task = o.ID("currentTaskId")
@@ -167,7 +167,7 @@ func (s *server) ask10(ctx context.Context, c *call) (any, error) {
 	s.keepQuestion(ctx, c, task, found)
 	answer := &askAnswer{Success: true, Question: asked, Confidence: found.Confidence}
 	if !found.Sure() {
-		answer.Uncertainty, answer.Guidance = s.doubt(found)
+		answer.Uncertainty, answer.Guidance = doubt(s.team.Index.Base, found)
 		return answer, nil
 	}
 	e, base := found.Entry, s.team.Index.Base
@@ -184,22 +184,22 @@ type background struct{ words, task string }
 
 // readContext reads the context of a question: a string, or an object as in S1's own
 // test. It also returns the whole as it was sent.
-func (s *server) readContext(o *params.Object) (sent string, about background) {
+func readContext(o *params.Object, v *plan.View) (sent string, about background) {
 	raw := o.Raw("context")
 	if len(raw) > 0 && raw[0] == '{' {
-		return string(raw), s.bundled(raw)
+		return string(raw), bundled(raw, v)
 	}
 	sent = o.Text("context", 0)
 	return sent, background{words: sent}
 }
 
 // bundled reads a context that is an object: its values are the words, and one that is
-// the id of a task says which task is at hand.
-func (s *server) bundled(raw json.RawMessage) background {
+// the id of a task is the task at hand.
+func bundled(raw json.RawMessage, v *plan.View) background {
 	var b background
 	var words []string
 	for _, f := range facts(raw, false) {
-		if s.plan.View().Task(f.value) != nil {
+		if v.Task(f.value) != nil {
 			b.task = cmp.Or(b.task, f.value)
 		} else {
 			words = append(words, f.value)
@@ -210,8 +210,8 @@ func (s *server) bundled(raw json.RawMessage) background {
 }
 
 // doubt says why there is no answer, and what comes near.
-func (s *server) doubt(a knowledge.Answer) (string, *knowledge.Guidance) {
-	base, who := s.team.Index.Base, "the documents"
+func doubt(base *knowledge.Base, a knowledge.Answer) (string, *knowledge.Guidance) {
+	who := "the documents"
 	if base.Sample {
 		who = "the sample plan (--coe-knowledge loads yours)"
 	}
@@ -321,7 +321,7 @@ func (s *server) short(found knowledge.Answer, priority int) *shortAnswer {
 	if found.Sure() {
 		return answer
 	}
-	text, _ := s.doubt(found)
+	text, _ := doubt(base, found)
 	answer.Answer = strings.TrimSpace(text + "\n\n" + answer.Answer)
 	answer.FollowUpNeeded, answer.EscalatedToUser = true, priority == 1 || !base.Sample && (found.Doubt != "" || !found.Near())
 	return answer

@@ -26,8 +26,8 @@ func asker(t *testing.T, folder string) *rig {
 // TestAsk_Questions: of the questions of a list at least nine of ten are answered
 // rightly, and no trap is answered at all. The list "fresh" was written when the code
 // was done, as a check: at first sight 12 of its 14 questions were answered rightly, and
-// 2 of its 7 traps were answered. What a passage says of the words of "Who counts the
-// stock?" is not looked at.
+// 2 of its 7 traps were answered. That a passage about counting
+// the stock names nobody who counts is not noticed.
 func TestAsk_Questions(t *testing.T) {
 	t.Parallel()
 	for folder, most := range map[string]struct{ wrong, answered int }{"asked": {10, 0}, "fresh": {15, 1}} {

@@ -57,11 +57,6 @@ func (b *board) keepIDs(ctx context.Context, seed plan.Seed) (plan.Seed, error) 
 	return seed, nil
 }
 
-// overdue reports whether the lease of a task has ended.
-func (b *board) overdue(t *plan.Task, now time.Time) bool {
-	return b.lease > 0 && t.Overdue(now.Add(-b.lease))
-}
-
 // restore brings back the states of the tasks that are stored.
 func (b *board) restore(ctx context.Context) error {
 	var done plan.Restored
@@ -237,14 +232,6 @@ func choose(v *plan.View, filter plan.Filter, priority string, agent plan.Holder
 		}
 	}
 	return o
-}
-
-// late returns the tasks whose leases have ended.
-func (b *board) late(v *plan.View, now time.Time) []*plan.Task {
-	if b.lease == 0 {
-		return nil
-	}
-	return v.Overdue(now.Add(-b.lease))
 }
 
 // look picks a task without handing it out.

@@ -34,30 +34,6 @@ func (s *server) finish(ctx context.Context, c *call, p *plan.Tx, l ledger.Tx, i
 	return ending{out, tickets}, err
 }
 
-// fail gives a task up.
-func (s *server) fail(c *call, p *plan.Tx, id string) error {
-	if err := s.mayEnd(c, p, id); err != nil {
-		return err
-	}
-	return p.Fail(id)
-}
-
-// errHeld is the end of a task by another agent than the one that has it.
-var errHeld = errors.New("another agent has this task; take it over with reportTaskStatus in_progress first, or wait for its lease to end")
-
-// mayEnd refuses an agent that ends the task of another one. An agent that can never
-// come back, or has not been heard of for longer than the lease, has none.
-func (s *server) mayEnd(c *call, p *plan.Tx, id string) error {
-	t := p.Task(id)
-	switch {
-	case t == nil:
-		return plan.ErrUnknown
-	case t.Holder == plan.Holder{}, t.Holder == s.holder(c), s.overdue(t, c.now), len(s.gone([]plan.Holder{t.Holder})) > 0:
-		return nil
-	}
-	return errHeld
-}
-
 // nextID returns the task that getNextTask would return to an agent, or nil. To
 // name it hands nothing out.
 func nextID(v *plan.View, agent plan.Holder) *string {

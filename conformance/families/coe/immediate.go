@@ -46,7 +46,7 @@ func (s *server) immediate(ctx context.Context, c *call) (any, error) {
 	o.Any("context_bundle")
 	var about background
 	if raw := o.Raw("context_bundle"); len(raw) > 0 && raw[0] == '{' {
-		about = s.bundled(raw)
+		about = bundled(raw, s.plan.View())
 	}
 	wait := o.Int("max_wait_seconds", 1, 120, 30)
 	if err := o.Err(); err != nil {

@@ -77,7 +77,7 @@ func TestLease_TaskComesBack(t *testing.T) {
 		r.agent = "bob"
 		require.Equal(t, "TASK-003", r.nextID())
 		time.Sleep(40 * time.Minute)
-		require.Equal(t, "TASK-003", r.nextID(), "who asks is there")
+		require.Equal(t, "TASK-003", r.nextID(), "an agent that asks is there")
 		r.agent = "ann"
 		r.call("reportTaskStatus", `{"task_id":"TASK-001","progress_percent":10}`).ok()
 		time.Sleep(40 * time.Minute)

@@ -10,7 +10,7 @@ import (
 )
 
 // answers returns what questions are answered from: the documents, the tasks of a plan
-// that was loaded, and the files of a repository. The sample stands in for documents
+// that was loaded, and the files of a repository. The sample replaces documents
 // only where nothing of the user's is loaded.
 func (o *Options) answers() *knowledge.Base {
 	if o.samplePlan && o.Repository == nil {
@@ -52,7 +52,7 @@ func taskPassages(seed *plan.Seed) []knowledge.Entry {
 	return out
 }
 
-// taskParts returns what a plan says of a task, in the words of questions about it.
+// taskParts returns the text of a task, in the words of questions about it.
 func taskParts(t *plan.Task, titles map[string]string) []string {
 	var parts []string
 	add := func(label string, items []string) {

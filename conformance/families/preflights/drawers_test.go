@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRecord_InTheCategoryOfTheRequest: the vocabulary chooses questions and category
-// (S3 §2.4, §3.3), and the product that the request names is offered first.
+// TestRecord_InTheCategoryOfTheRequest: the vocabulary chooses questions and category,
+// and the product that the request names is offered first.
 func TestRecord_InTheCategoryOfTheRequest(t *testing.T) {
 	t.Parallel()
 	for request, want := range map[string]struct{ question, category, field, value string }{

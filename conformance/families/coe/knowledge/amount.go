@@ -8,7 +8,7 @@ import (
 // An amount is what an answer to "how long", "how large" or "how many" must have.
 type amount struct {
 	asks *regexp.Regexp
-	// unit is what stands beside the number; nil is anything.
+	// unit is what is beside the number; nil is anything.
 	unit *regexp.Regexp
 	// counts says that the number is one of things that the question names.
 	counts bool

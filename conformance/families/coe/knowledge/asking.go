@@ -8,7 +8,7 @@ import (
 // A Question is what somebody asks, and from where.
 type Question struct {
 	Text string
-	// Context is what the asker is working on, in a few words. It says what "it" is.
+	// Context is what the asker is working on, in a few words. It is what "it" means.
 	Context string
 	// Task is the id of the task at hand, Subject its title: what "it" is when the
 	// context does not say.
@@ -21,8 +21,8 @@ type Question struct {
 // asked is a question as it was understood.
 type asked struct {
 	terms []term
-	// subject are the words that say what the question is about when it does not say
-	// so itself: "How long is it kept?". Needed is set then.
+	// subject are the words for what the question is about when it does not name that
+	// itself: "How long is it kept?". Needed is set then.
 	subject []term
 	needed  bool
 	// yesNo is set for questions that a yes or a no would answer.
@@ -126,9 +126,9 @@ func isYesNo(language, text string) bool {
 var openFrench = word(`quand|où|comment|combien|pourquoi|quel|quels|quelle|quelles|qui`)
 
 var (
-	// pronoun stands for what has been spoken of.
+	// pronoun refers to what was named before.
 	pronoun = regexp.MustCompile(`(?i)\b(?:it|they|them|ihn|ihm|elle|ils|elles|cela|ceci)\b|\b(?:ist|wird|darf|muss|soll|kann) es\b|\bsie\b|-il\b|它|这个|那个|其` +
 		`|\b(?:this|that|these|those)\s*(?:\?|$|(?:is|are|was|were|be|has|have|need|needs|go|get|can|should|must|may|kept|done)\b)`)
-	// expletive is a pronoun that stands for nothing.
+	// expletive is a pronoun that refers to nothing.
 	expletive = regexp.MustCompile(`(?i)\bis it (?:possible|allowed|ok|okay|necessary|safe|required|true|recommended|permitted|enough)\b|\b(?:does|will|did) it take\b|\b(?:faut|y a-t)-il\b`)
 )

@@ -10,7 +10,7 @@ import (
 const (
 	// lacking is for a passage that lacks what the question asks of it.
 	lacking = 0.65
-	// unknownSubject is for a question that does not say what it is about.
+	// unknownSubject is for a question that does not name its subject.
 	unknownSubject = 0.5
 	// oneWord is for a passage whose heading is all that was asked for.
 	oneWord = 0.8
@@ -26,7 +26,7 @@ func (x *Index) doubt(j *judged, a *asked) (most float64, why string) {
 		switch {
 		case j.entry.Task != "" && j.entry.Task == a.task:
 		case a.subject == nil:
-			return unknownSubject, "the question does not say what it is about"
+			return unknownSubject, "the question does not name its subject"
 		case covered(a.subject, j.words) < subjectShare:
 			return unsure, "it is not about " + quotedWords(a.subject)
 		}

@@ -167,7 +167,7 @@ func TestPatch_Clean(t *testing.T) {
 	require.Empty(t, Patch{"Database": {"Type": "…"}}.Clean())
 }
 
-// TestSnapshot_Changes: a decision on what has been decided says what it replaces.
+// TestSnapshot_Changes: a second decision names the value that it replaces.
 func TestSnapshot_Changes(t *testing.T) {
 	t.Parallel()
 	held := Snapshot{"Messaging": {"Broker": {"Kafka", one}}, "Database": {"Type": {"MySQL", two}}}

@@ -29,8 +29,8 @@ type Patch map[string]map[string]string
 const Other = "Other"
 
 // schema lists the categories and their known fields, in the order in which
-// documents show them: those of U3, and from Messaging on those that S3 §3.3 and the
-// vocabulary of requests add. Further fields are allowed.
+// documents show them (U3). Those from Messaging on come from the vocabulary of
+// requests. Further fields are allowed.
 var schema = []struct {
 	category string
 	fields   []string
