@@ -30,13 +30,19 @@ const (
 
 // amounts are tried in this order.
 var amounts = []amount{
-	{asks: regexp.MustCompile(`(?i)\bhow often\b|\bwie (?:oft|häufig)\b|à quelle fréquence|con qué frecuencia|多久一次|多长时间一次`),
+	{
+		asks: regexp.MustCompile(`(?i)\bhow often\b|\bwie (?:oft|häufig)\b|à quelle fréquence|con qué frecuencia|多久一次|多长时间一次`),
 		unit: word(`per|every|each|daily|nightly|hourly|weekly|monthly|yearly|annually|once|twice|times|always|never|jede[nrs]?|täglich|nächtlich|wöchentlich|` +
-			`monatlich|jährlich|alle|pro|mal|einmal|zweimal|chaque|par|tous|toutes|fois|cada|por|veces|vez|每.*`)},
-	{asks: regexp.MustCompile(`(?i)\b(?:for )?how (?:long|old|soon|quickly|fast)\b|\bwie (?:lange|alt|schnell)\b|\bcombien de temps\b|\bcuánto tiempo\b|多久|多长时间`),
-		unit: regexp.MustCompile(word(times+`|`+lengths).String() + `|[秒分天周月年]|小时`)},
-	{asks: regexp.MustCompile(`(?i)\bhow (?:large|big|heavy|wide|high|tall)\b|\bwie (?:groß|gross|schwer|breit|hoch)\b|\bquelle (?:est la )?taille\b|\bcómo de grande\b|多大`),
-		unit: regexp.MustCompile(word(sizes+`|`+lengths+`|kg|g|items?|rows?|files?`).String() + `|[^\pL]*\d[kmgt]i?b|字节|平方米|像素`)},
+			`monatlich|jährlich|alle|pro|mal|einmal|zweimal|chaque|par|tous|toutes|fois|cada|por|veces|vez|每.*`),
+	},
+	{
+		asks: regexp.MustCompile(`(?i)\b(?:for )?how (?:long|old|soon|quickly|fast)\b|\bwie (?:lange|alt|schnell)\b|\bcombien de temps\b|\bcuánto tiempo\b|多久|多长时间`), //nolint:misspell // Spanish
+		unit: regexp.MustCompile(word(times+`|`+lengths).String() + `|[秒分天周月年]|小时`),
+	},
+	{
+		asks: regexp.MustCompile(`(?i)\bhow (?:large|big|heavy|wide|high|tall)\b|\bwie (?:groß|gross|schwer|breit|hoch)\b|\bquelle (?:est la )?taille\b|\bcómo de grande\b|多大`),
+		unit: regexp.MustCompile(word(sizes+`|`+lengths+`|kg|g|items?|rows?|files?`).String() + `|[^\pL]*\d[kmgt]i?b|字节|平方米|像素`),
+	},
 	{asks: regexp.MustCompile(`(?i)\bhow many\b|\bwie ?viele\b|\bcombien (?:de|d['’])|\bcuánt[oa]s\b|几个|多少个`), counts: true},
 }
 

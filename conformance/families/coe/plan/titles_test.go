@@ -41,7 +41,8 @@ func TestKeep(t *testing.T) {
 				_, err := tx.Add(Task{Title: "Call", Reference: Reference{PlanID: "Shop"}}, now)
 				return err
 			},
-			before + "- [ ] New\n", []string{"TASK-001 Buy", "TASK-002 Paint", "TASK-003 Paint", "X-1 Sell", "TASK-005 New"},
+			before + "- [ ] New\n",
+			[]string{"TASK-001 Buy", "TASK-002 Paint", "TASK-003 Paint", "X-1 Sell", "TASK-005 New"},
 		},
 		"removed": {func(tx *Tx) error { tx.Clear(); return nil }, "- [ ] New\n- [ ] Buy\n", []string{"TASK-004 New", "TASK-001 Buy"}},
 	} {
