@@ -125,6 +125,11 @@ func isYesNo(language, text string) bool {
 
 var openFrench = word(`quand|où|comment|combien|pourquoi|quel|quels|quelle|quelles|qui`)
 
+// word makes an expression for whole words, in upper or lower case.
+func word(alternatives string) *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:^|[^\pL])(?:` + alternatives + `)(?:[^\pL]|$)`)
+}
+
 var (
 	// pronoun refers to what was named before.
 	pronoun = regexp.MustCompile(`(?i)\b(?:it|they|them|ihn|ihm|elle|ils|elles|cela|ceci)\b|\b(?:ist|wird|darf|muss|soll|kann) es\b|\bsie\b|-il\b|它|这个|那个|其` +

@@ -12,7 +12,8 @@ const (
 	lacking = 0.65
 	// unknownSubject is for a question that does not name its subject.
 	unknownSubject = 0.5
-	// oneWord is for a passage whose heading is all that was asked for.
+	// oneWord is for a passage that is headed by the one word of a question, or has the
+	// number that was asked for of it.
 	oneWord = 0.8
 )
 
@@ -45,7 +46,7 @@ func (x *Index) doubt(j *judged, a *asked) (most float64, why string) {
 	if shared > 1 || a.needed || j.entry.Task != "" && j.entry.Task == a.task {
 		return best, ""
 	}
-	if len(a.terms) > 1 || covered(a.terms, j.heads) == 0 {
+	if len(a.terms) > 1 || a.amount == nil && covered(a.terms, j.heads) == 0 {
 		return lacking, "only one word of the question is in it"
 	}
 	return oneWord, ""
