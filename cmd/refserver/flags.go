@@ -16,6 +16,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance/families"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe"
+	"github.com/mainstay-mcp/mainstay/conformance/families/coe/agent"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/faults"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/knowledge"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/limit"
@@ -43,6 +44,8 @@ type flags struct {
 
 	nextTask, rates, workDir string
 	coePlan, coeKnowledge    string
+	coeRepo, coeAgent        string
+	coeLease                 time.Duration
 	orchestrator, coeAdmin   bool
 	fault, permission        texts
 	repos                    texts
@@ -85,6 +88,9 @@ func define(fs *flag.FlagSet) *flags {
 	fs.BoolVar(&f.coeAdmin, "coe-admin", false, "")
 	fs.StringVar(&f.coePlan, "coe-plan", "", "")
 	fs.StringVar(&f.coeKnowledge, "coe-knowledge", "", "")
+	fs.StringVar(&f.coeRepo, "coe-repo", "", "")
+	fs.StringVar(&f.coeAgent, "coe-agent", "", "")
+	fs.DurationVar(&f.coeLease, "coe-lease", 24*time.Hour, "")
 	fs.StringVar(&f.workDir, "work-dir", "", "")
 	fs.Var(&f.repos, "repos", "")
 	fs.Var(&f.networks, "docling-allow-network", "")
@@ -185,8 +191,8 @@ func (f *flags) options(o *families.Options, env variables) error {
 
 // coe fills in the options of the coe family.
 func (f *flags) coe(o *coe.Options, env variables) error {
-	o.NextTask, o.NoOrchestrator, o.Admin = coe.TaskShape(f.nextTask), !f.orchestrator, f.coeAdmin
-	for name, value := range map[string]*string{"coe-plan": &f.coePlan, "coe-knowledge": &f.coeKnowledge} {
+	o.NextTask, o.NoOrchestrator, o.Admin, o.Lease = coe.TaskShape(f.nextTask), !f.orchestrator, f.coeAdmin, f.coeLease
+	for name, value := range map[string]*string{"coe-plan": &f.coePlan, "coe-knowledge": &f.coeKnowledge, "coe-repo": &f.coeRepo} {
 		if f.given[name] && *value == "" { // a variable of the shell that is not set
 			return fmt.Errorf("--%s needs a file or a folder", name)
 		}
@@ -203,6 +209,14 @@ func (f *flags) coe(o *coe.Options, env variables) error {
 		if o.Knowledge, err = knowledge.Load(f.coeKnowledge); err != nil {
 			return fmt.Errorf("--coe-knowledge: %w", err)
 		}
+	}
+	if f.coeRepo != "" {
+		if o.Repository, err = knowledge.LoadRepository(f.coeRepo); err != nil {
+			return fmt.Errorf("--coe-repo: %w", err)
+		}
+	}
+	if f.coeAgent != "" {
+		o.Agent = agent.New(f.coeAgent)
 	}
 	if o.TokenLimit, err = env.number("COE_TOKEN_LIMIT"); err != nil {
 		return err

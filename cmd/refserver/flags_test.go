@@ -179,10 +179,17 @@ func TestParse_PlanAndKnowledge(t *testing.T) {
 	o := parsed(t, vars{}, "--coe-plan", p, "--coe-knowledge", filepath.Dir(p)).COE
 	require.Equal(t, "One", o.Seed.Tasks[0].Title)
 	require.Equal(t, "plan.md", o.Knowledge.Entries[0].File)
+	require.Equal(t, 24*time.Hour, o.Lease)
+	o = parsed(t, vars{}, "--coe-repo", filepath.Dir(p), "--coe-lease", "2h", "--coe-agent", "judge").COE
+	require.Equal(t, "plan.md", o.Repository.Entries[0].File)
+	require.Equal(t, 2*time.Hour, o.Lease)
+	require.NotNil(t, o.Agent)
 	require.NoError(t, os.WriteFile(p, []byte("- [ ] One (after Two)\n\xff"), 0o600))
 	_, err := parse([]string{"--coe-knowledge", p}, vars{}.lookup)
 	require.ErrorContains(t, err, "--coe-knowledge: knowledge: "+p+":2: not UTF-8 text")
 	require.NoError(t, os.WriteFile(p, []byte("- [ ] One (after Two)\n"), 0o600))
 	_, err = parse([]string{"--coe-plan", p}, vars{}.lookup)
 	require.ErrorContains(t, err, "--coe-plan: plan: "+p+`:1: no task "Two" in the plan`)
+	_, err = parse([]string{"--coe-repo", p + "x"}, vars{}.lookup)
+	require.ErrorContains(t, err, "--coe-repo: repository: ")
 }

@@ -7,15 +7,19 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/families/coe/agent"
+	"github.com/mainstay-mcp/mainstay/conformance/families/coe/knowledge"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/params"
+	"github.com/mainstay-mcp/mainstay/conformance/families/coe/plan"
 )
 
 func (s *server) agentTool() tool {
 	return tool{
 		name: "callCOEAgent", title: "Call COE agent",
 		description: "Let an agent of the orchestrator do something: plan (args.task), verify (args.code, optional args.task) or ask " +
-			"(args.question). The result is a string; that of verify begins with PASS or FAIL. A question that names a task, a record " +
-			"or a ticket by its id is answered with what was reported on it, too.",
+			"(args.question). A task is named by its id or title. The result is a string; that of verify begins with PASS or FAIL and " +
+			"has a line for each acceptance criterion. A question that names a task, a record or a ticket by its id is answered with " +
+			"what was reported on it, too.",
 		pick: only(version{form: plain, writes: true, handle: s.callAgent}),
 	}
 }
@@ -41,31 +45,15 @@ func (s *server) callAgent(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	c.Started(ctx, slog.String("command", command))
-	var text string
-	switch command {
-	case "plan":
-		var err error
-		if text, err = s.planFor(ctx, task); err != nil {
-			return nil, err
-		}
-	case "verify":
-		text = verdictOn(code)
-	default:
-		found, err := s.team.Ask(ctx, question, "", 0)
-		if err != nil {
-			return nil, err
-		}
-		short := s.short(found, 0)
-		if err := s.history.addReports(ctx, question, found.Sure(), short); err != nil {
-			return nil, err
-		}
-		text = short.Answer
-		if short.Source != nil {
-			text += "\n\nSource: " + *short.Source
-		}
-		if short.SampleData {
-			text += " (sample data)"
-		}
+	r := agent.Request{Command: command, Text: task, Code: code}
+	if command == "ask" {
+		r.Text = question
+	} else if t := meant(s.plan.View(), task); t != nil {
+		r.Task = described(s.plan.View(), t)
+	}
+	text, err := s.agentAnswer(ctx, c, r)
+	if err != nil {
+		return nil, err
 	}
 	quoted, err := json.Marshal(text)
 	if err != nil {
@@ -74,71 +62,111 @@ func (s *server) callAgent(ctx context.Context, c *call) (any, error) {
 	return c.bare(text, string(quoted)), nil
 }
 
-// planFor writes the steps of a task, with what the plan has decided about it.
-// A planning agent would refine it; the reference server has no model to ask.
-func (s *server) planFor(ctx context.Context, task string) (string, error) {
-	found, err := s.team.Index.Search(ctx, task, "")
+// agentAnswer asks the provider, and the rules where there is none or it fails. The
+// answer then names the rules.
+func (s *server) agentAnswer(ctx context.Context, c *call, r agent.Request) (string, error) {
+	builtIn, err := s.builtIn(ctx, &r)
+	if err != nil || s.opts.Agent == nil {
+		return builtIn, err
+	}
+	text, err := agent.Ask(ctx, s.opts.Agent, r)
+	if err == nil {
+		return text, nil
+	}
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	c.Warn(ctx, "coe_agent_fallback", slog.String("error", err.Error()))
+	return builtIn + "\n\n(The agent of --coe-agent failed; the built-in rules answered.)", nil
+}
+
+// builtIn answers by rules, and completes the request with what the documents say.
+func (s *server) builtIn(ctx context.Context, r *agent.Request) (string, error) {
+	switch r.Command {
+	case "plan":
+		return planFor(ctx, s.team.Index, r)
+	case "verify":
+		return agent.Verify(*r), nil
+	}
+	found, err := s.team.Ask(ctx, knowledge.Question{Text: r.Text}, 0)
 	if err != nil {
 		return "", err
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "Plan for %q:\n", excerpt(strings.TrimSpace(task)))
-	step := 0
-	add := func(format string, args ...any) {
-		step++
-		fmt.Fprintf(&b, "%d. %s\n", step, fmt.Sprintf(format, args...))
+	short := s.short(found, 0)
+	if err := s.history.addReports(ctx, r.Text, found.Sure(), short); err != nil {
+		return "", err
 	}
-	base := s.team.Index.Base
+	text := short.Answer
+	if short.Source != nil {
+		text += "\n\nSource: " + *short.Source
+	}
+	if short.SampleData {
+		text += " (sample data)"
+	}
+	r.Advice = []string{text}
+	return text, nil
+}
+
+// planFor writes the steps of a task, with what the documents have decided about it.
+func planFor(ctx context.Context, index *knowledge.Index, r *agent.Request) (string, error) {
+	about := r.Text
+	if r.Task != nil {
+		about = r.Task.Title
+	}
+	found, err := index.Search(ctx, knowledge.Question{Text: about})
+	if err != nil {
+		return "", err
+	}
+	base := index.Base
 	switch e := found.Entry; {
+	case e != nil && r.Task != nil && e.Task == r.Task.ID:
+		// The task itself is no advice about it.
 	case found.Sure():
-		add("Follow %s: %s", base.Cite(e), e.Answer)
+		r.Advice = append(r.Advice, "Follow "+base.Cite(e)+": "+e.Answer)
 		if e.Guidance != nil && e.Guidance.Implementation != "" {
-			add("%s", e.Guidance.Implementation)
+			r.Advice = append(r.Advice, e.Guidance.Implementation)
 		}
 	case e != nil && e.Open:
-		add("Decide what the plan leaves open in %s: %s", base.Cite(e), e.Uncertainty)
+		r.Advice = append(r.Advice, "Decide what the plan leaves open in "+base.Cite(e)+": "+e.Uncertainty)
 	case found.Near():
-		add("Look whether %s applies: %s", base.Cite(e), e.Answer)
-	default:
-		add("Ask with askQuestion what is expected, or a person with createTicket: nothing that was loaded mentions this")
+		r.Advice = append(r.Advice, "Look whether "+base.Cite(e)+" applies: "+e.Answer)
+	case r.Task == nil:
+		r.Advice = append(r.Advice, "Ask with askQuestion what is expected, or a person with createTicket: nothing that was loaded mentions this")
 	}
-	add("Write a failing test for each acceptance criterion, and code until it passes")
-	add("Report with reportTaskDone, with the test results")
-	return strings.TrimSuffix(b.String(), "\n"), nil
+	return agent.Plan(*r), nil
 }
 
-// verdictOn checks what can be checked of any language: that something is
-// there, that brackets match and that nothing is left to do.
-func verdictOn(code string) string {
-	if open := unmatched(code); open != "" {
-		return "FAIL - unbalanced " + open
+// meant returns the task of the plan that a text names by its id or its title, or nil.
+func meant(view *plan.View, text string) *plan.Task {
+	text = strings.TrimSpace(text)
+	if t := view.Task(text); t != nil {
+		return t
 	}
-	for _, mark := range []string{"TODO", "FIXME", "XXX"} {
-		if strings.Contains(code, mark) {
-			return "FAIL - unfinished: the code contains " + mark
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n,;:()\"'", r) }) {
+		if t := view.Task(strings.Trim(word, ".!?")); t != nil {
+			return t
 		}
 	}
-	return "PASS - brackets match and nothing is marked as unfinished"
+	for _, t := range view.Queue(plan.FilterAll, plan.Holder{}) {
+		if strings.EqualFold(t.Title, text) {
+			return t
+		}
+	}
+	return nil
 }
 
-// unmatched returns the first bracket without a partner, or "". Brackets in
-// strings count too: a finding for a person to look at, no parser.
-func unmatched(code string) string {
-	partner := map[rune]rune{')': '(', ']': '[', '}': '{'}
-	var open []rune
-	for _, r := range code {
-		switch r {
-		case '(', '[', '{':
-			open = append(open, r)
-		case ')', ']', '}':
-			if len(open) == 0 || open[len(open)-1] != partner[r] {
-				return string(r)
-			}
-			open = open[:len(open)-1]
+// described returns a task as agents read it.
+func described(view *plan.View, t *plan.Task) *agent.Task {
+	out := &agent.Task{ID: t.ID, Title: t.Title, Description: t.Description}
+	for _, id := range view.BlockedBy(t) {
+		d := view.Task(id)
+		out.Open = append(out.Open, fmt.Sprintf("%s: %s (%s)", d.ID, d.Title, view.Status(d)))
+	}
+	if p := t.Prompt; p != nil {
+		out.Requirements, out.Criteria = p.Requirements, p.AcceptanceCriteria
+		if p.Files != nil {
+			out.Read, out.Change = p.Files.ReadFrom, p.Files.WriteTo
 		}
 	}
-	if len(open) > 0 {
-		return string(open[len(open)-1])
-	}
-	return ""
+	return out
 }

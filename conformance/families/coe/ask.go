@@ -28,7 +28,7 @@ func (s *server) askTool() tool {
 		description: "Ask the answer team what the plan says. v1.0: question with optional context, answered with evidence and guidance. " +
 			"v1.2: question, context_summary and task_id, answered in a sentence with a confidence of 0 to 100. The version is " +
 			"chosen by the arguments, or by _meta.version. Token impact ~400-800. Call: /agent call MCP askQuestion {json_props}" +
-			ofSample(s.opts.Knowledge.Sample, "--coe-knowledge"),
+			ofSample(s.opts.sampleAnswers(), "--coe-knowledge"),
 		pick: func(c *call) (version, error) {
 			later := false
 			o := params.Loose(c.Arguments)
@@ -98,10 +98,13 @@ func (s *server) checkTokens(texts ...string) error {
 }
 
 // consult asks the answer team, for as long as wait.
-func (s *server) consult(ctx context.Context, c *call, question, hint string, wait time.Duration) (knowledge.Answer, error) {
+func (s *server) consult(ctx context.Context, c *call, q knowledge.Question, wait time.Duration) (knowledge.Answer, error) {
+	if t := s.plan.View().Task(q.Task); t != nil {
+		q.Subject = t.Title
+	}
 	bounded, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	answer, err := s.team.Ask(bounded, question, hint, c.delay)
+	answer, err := s.team.Ask(bounded, q, c.delay)
 	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		return answer, envelope.New(envelope.Timeout, fmt.Sprintf(
 			"The answer team did not answer within %s. Create ticket instead: createTicket keeps the question", wait)).Fallback().Cause(err)
@@ -140,7 +143,7 @@ func (s *server) ask10(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	background := readContext(o)
+	background, about := readContext(o, s.plan.View())
 	task, hint := "", o.Text("searchInPlan", 0)
 	if o.Has("currentTaskId") {
 		task = o.ID("currentTaskId")
@@ -156,7 +159,7 @@ func (s *server) ask10(ctx context.Context, c *call) (any, error) {
 	if err := s.checkTokens(asked, background); err != nil {
 		return nil, err
 	}
-	found, err := s.consult(ctx, c, asked, hint, s.opts.AnswerTimeout)
+	found, err := s.consult(ctx, c, knowledge.Question{Text: asked, Context: about.words, Task: cmp.Or(task, about.task), Hint: hint}, s.opts.AnswerTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -164,31 +167,51 @@ func (s *server) ask10(ctx context.Context, c *call) (any, error) {
 	s.keepQuestion(ctx, c, task, found)
 	answer := &askAnswer{Success: true, Question: asked, Confidence: found.Confidence}
 	if !found.Sure() {
-		answer.Uncertainty, answer.Guidance = s.doubt(found)
+		answer.Uncertainty, answer.Guidance = doubt(s.team.Index.Base, found)
 		return answer, nil
 	}
 	e, base := found.Entry, s.team.Index.Base
 	answer.AnswerFromPlan, answer.Guidance, answer.RelatedDesignChoices = e.Answer, e.Guidance, e.Related
-	answer.Evidence = &evidence{base.File(e), base.Version, cmp.Or(e.Section, base.File(e)), found.Quote, found.Lines, base.Sample}
+	answer.Evidence = &evidence{base.File(e), cmp.Or(e.Version, base.Version), cmp.Or(e.Section, base.File(e)), found.Quote, found.Lines, base.Sample}
 	if decisions {
 		answer.RelatedDecisions = e.Decisions
 	}
 	return answer, nil
 }
 
-// readContext reads the context of a question: a string, or an object as in
-// S1's own test.
-func readContext(o *params.Object) string {
+// background is what a question is asked in.
+type background struct{ words, task string }
+
+// readContext reads the context of a question: a string, or an object as in S1's own
+// test. It also returns the whole as it was sent.
+func readContext(o *params.Object, v *plan.View) (sent string, about background) {
 	raw := o.Raw("context")
 	if len(raw) > 0 && raw[0] == '{' {
-		return string(raw)
+		return string(raw), bundled(raw, v)
 	}
-	return o.Text("context", 0)
+	sent = o.Text("context", 0)
+	return sent, background{words: sent}
+}
+
+// bundled reads a context that is an object: its values are the words, and one that is
+// the id of a task is the task at hand.
+func bundled(raw json.RawMessage, v *plan.View) background {
+	var b background
+	var words []string
+	for _, f := range facts(raw, false) {
+		if v.Task(f.value) != nil {
+			b.task = cmp.Or(b.task, f.value)
+		} else {
+			words = append(words, f.value)
+		}
+	}
+	b.words = strings.Join(words, "\n")
+	return b
 }
 
 // doubt says why there is no answer, and what comes near.
-func (s *server) doubt(a knowledge.Answer) (string, *knowledge.Guidance) {
-	base, who := s.team.Index.Base, "the documents"
+func doubt(base *knowledge.Base, a knowledge.Answer) (string, *knowledge.Guidance) {
+	who := "the documents"
 	if base.Sample {
 		who = "the sample plan (--coe-knowledge loads yours)"
 	}
@@ -197,6 +220,9 @@ func (s *server) doubt(a knowledge.Answer) (string, *knowledge.Guidance) {
 		return "Nothing about this is in " + who + ".", nil
 	case a.Entry.Open:
 		return a.Entry.Uncertainty, a.Entry.Guidance
+	case a.Doubt != "" && a.Near():
+		return "This may not be the answer: " + a.Doubt + ". It comes from " + base.Cite(a.Entry) + "; a person can be asked with createTicket.",
+			&knowledge.Guidance{Implementation: a.Entry.Answer}
 	case a.Near():
 		return "This may not be the answer. It comes from " + base.Cite(a.Entry) + ".", &knowledge.Guidance{Implementation: a.Entry.Answer}
 	}
@@ -228,7 +254,8 @@ func (s *server) ask12(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	texts := []string{asked, o.Text("context_summary", 0)}
+	summary := o.Text("context_summary", 0)
+	texts := []string{asked, summary}
 	if !o.Null("current_file") {
 		o.Path("current_file")
 	}
@@ -250,7 +277,7 @@ func (s *server) ask12(ctx context.Context, c *call) (any, error) {
 	if err := s.checkTokens(append(texts, options...)...); err != nil {
 		return nil, err
 	}
-	found, err := s.consult(ctx, c, asked, "", s.opts.AnswerTimeout)
+	found, err := s.consult(ctx, c, knowledge.Question{Text: asked, Context: summary, Task: task}, s.opts.AnswerTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -281,9 +308,9 @@ func readSnippets(o *params.Object) []string {
 }
 
 // short puts an answer into a text. One that is not sure needs a follow-up. The
-// question goes to the user when it blocks everything, and when nothing in the
-// user's documents comes near or the decision is open. What the sample lacks is
-// no question for a user.
+// question goes to the user when it blocks everything, and when the user's documents
+// leave the decision open, have nothing that comes near, or lack a part of what was
+// asked. What the sample lacks is no question for a user.
 func (s *server) short(found knowledge.Answer, priority int) *shortAnswer {
 	base := s.team.Index.Base
 	answer := &shortAnswer{Confidence: int(math.Round(100 * found.Confidence))}
@@ -294,8 +321,8 @@ func (s *server) short(found knowledge.Answer, priority int) *shortAnswer {
 	if found.Sure() {
 		return answer
 	}
-	text, _ := s.doubt(found)
+	text, _ := doubt(base, found)
 	answer.Answer = strings.TrimSpace(text + "\n\n" + answer.Answer)
-	answer.FollowUpNeeded, answer.EscalatedToUser = true, priority == 1 || !base.Sample && !found.Near()
+	answer.FollowUpNeeded, answer.EscalatedToUser = true, priority == 1 || !base.Sample && (found.Doubt != "" || !found.Near())
 	return answer
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/ledger"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/plan"
@@ -26,10 +27,35 @@ type board struct {
 	sessions map[plan.Holder]string
 	// runs says whether a session is still there; nil is always.
 	runs func(session string) bool
+	// lease is how long an agent may have a task without being heard of; 0 is forever.
+	lease time.Duration
 }
 
 // maxNamed bounds how many tasks a line of the log names.
 const maxNamed = 50
+
+// keepIDs gives the tasks of a plan the ids of their stored states.
+func (b *board) keepIDs(ctx context.Context, seed plan.Seed) (plan.Seed, error) {
+	var head plan.Head
+	var rows []plan.Row
+	err := b.ledger.Retry(ctx, func() (err error) {
+		head, rows, err = b.ledger.Load(ctx, 0, 0)
+		return err
+	})
+	if err != nil {
+		return seed, err
+	}
+	seed, kept := seed.Keep(head, rows)
+	if n := len(kept); n > 0 {
+		var moved []string
+		for _, k := range kept[:min(n, maxNamed)] {
+			moved = append(moved, k.Title+": "+k.ID+" instead of "+k.Instead)
+		}
+		b.log.LogAttrs(ctx, slog.LevelWarn, "coe_plan_changed", slog.Int("count", n), slog.Any("tasks", moved),
+			slog.String("meaning", "tasks without an id of their own are at another place in the plan; states and ids follow their titles"))
+	}
+	return seed, nil
+}
 
 // restore brings back the states of the tasks that are stored.
 func (b *board) restore(ctx context.Context) error {
@@ -219,20 +245,34 @@ func (b *board) look(ctx context.Context, filter plan.Filter, priority string, a
 
 // handOut picks a ready task and gives it to the agent: nobody else gets it, in
 // whichever process. The agent that has it already gets it again. Tasks of agents
-// that can never come back are given to others, unless they were started.
+// that can never come back are given to others, unless they were started; those of
+// agents that have not been heard of for as long as the lease in any case.
 func (b *board) handOut(ctx context.Context, c *call, priority string, agent plan.Holder) (offer, error) {
 	o, err := b.look(ctx, plan.FilterReady, priority, agent)
-	if err != nil || o.task != nil && o.task.Holder == agent {
+	if err != nil {
 		return o, err
 	}
-	if o.task == nil && len(b.gone(o.view.Holders())) == 0 {
+	has := o.task != nil && o.task.Holder == agent
+	if has && !b.overdue(o.task, c.now.Add(b.lease/2)) { // a lease is renewed when half of it is over
+		return o, nil
+	}
+	if o.task == nil && len(b.gone(o.view.Holders())) == 0 && len(b.late(o.view, c.now)) == 0 {
 		return o, nil
 	}
 	var gone []plan.Holder
+	var late []*plan.Task
 	err = b.change(ctx, c.Tool, func(p *plan.Tx, _ ledger.Tx) error {
-		gone = b.gone(p.Holders())
+		if has && p.Task(o.task.ID) != nil && p.Task(o.task.ID).Holder == agent {
+			return p.Renew(o.task.ID)
+		}
+		gone, late = b.gone(p.Holders()), b.late(&p.View, c.now)
 		for _, h := range gone {
 			p.Release(h)
+		}
+		for _, t := range late {
+			if err := p.TakeBack(t.ID); err != nil {
+				return err
+			}
 		}
 		if o = choose(&p.View, plan.FilterReady, priority, agent); o.task == nil || o.task.Holder == agent {
 			return nil
@@ -243,6 +283,11 @@ func (b *board) handOut(ctx context.Context, c *call, priority string, agent pla
 		o.task = p.Task(o.task.ID)
 		return nil
 	})
+	if err == nil {
+		for _, t := range late {
+			c.Warn(ctx, "coe_lease_ended", slog.String("about_task", t.ID), slog.String("agent_name", t.Holder.Agent), slog.Time("last_heard_of", t.Seen))
+		}
+	}
 	if err != nil || o.task == nil {
 		return o, err
 	}

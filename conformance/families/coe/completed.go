@@ -72,7 +72,7 @@ func (s *server) completed(ctx context.Context, c *call) (any, error) {
 		case "partial":
 			err = p.Start(r.TaskID, s.holder(c))
 		case "failed":
-			err = p.Fail(r.TaskID)
+			err = s.fail(c, p, r.TaskID)
 		default:
 			_, err = s.finish(ctx, c, p, l, r.TaskID)
 		}

@@ -265,7 +265,7 @@ func (s *server) applyDone(ctx context.Context, c *call, p *plan.Tx, l ledger.Tx
 	}
 	switch r.Status {
 	case "failed":
-		return p.Fail(r.TaskID)
+		return s.fail(c, p, r.TaskID)
 	case "blocked":
 		return p.Hold(r.TaskID, cmp.Or(details.BlockedReason, "reported as blocked"))
 	}

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/families/coe/agent"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/faults"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/knowledge"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/ledger"
@@ -89,6 +90,14 @@ type Options struct {
 	// Knowledge is what questions are answered from; nil is [knowledge.Shipped],
 	// about the sample plan.
 	Knowledge *knowledge.Base
+	// Repository are the files of a repository that questions are answered from as
+	// well, see [knowledge.LoadRepository]; nil is none.
+	Repository *knowledge.Base
+	// Agent answers callCOEAgent instead of the built-in rules; nil is none.
+	Agent agent.Provider
+	// Lease is how long an agent may have a task without being heard of: then others
+	// get it. 0 is forever.
+	Lease time.Duration
 	// RetryBackoff is the first of the growing waits for a locked database; 0 is
 	// 50 ms.
 	RetryBackoff time.Duration
@@ -125,7 +134,7 @@ func (o *Options) check() error {
 	if o.TokenLimit == 0 {
 		o.TokenLimit = 5000
 	}
-	if o.AnswerDelay < 0 || o.AnswerTimeout < 0 || o.TokenLimit < 0 || o.RetryBackoff < 0 {
+	if o.AnswerDelay < 0 || o.AnswerTimeout < 0 || o.TokenLimit < 0 || o.RetryBackoff < 0 || o.Lease < 0 {
 		return errors.New("coe: delays and limits are not negative")
 	}
 	if len(o.Faults) > 0 && !o.AllowFaultInjection {
@@ -193,7 +202,7 @@ func newServer(opts Options) (*server, error) {
 		return nil, err
 	}
 	s := &server{
-		board:  &board{plan: plan.New(*opts.Seed), log: opts.Logger, runs: opts.SessionRuns, sessions: map[plan.Holder]string{}},
+		board:  &board{log: opts.Logger, runs: opts.SessionRuns, sessions: map[plan.Holder]string{}, lease: opts.Lease},
 		opts:   opts,
 		team:   &knowledge.Team{Delay: opts.AnswerDelay},
 		limits: limit.New(*opts.Rates),
@@ -215,26 +224,31 @@ func newServer(opts Options) (*server, error) {
 		}
 		path = filepath.Join(opts.DataDir, "coe.db")
 	}
-	var err error
-	if s.team.Index, err = openKnowledge(opts.Knowledge); err != nil {
-		return nil, fmt.Errorf("coe: %w", err)
-	}
 	//nolint:forbidigo // New has no context; opening a local file is bounded
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
+	var err error
 	s.ledger, err = ledger.Open(ctx, ledger.Options{
 		Path: path, Durable: opts.Durable, FirstTicket: firstTicket, Backoff: opts.RetryBackoff, Strike: s.trouble, Logger: opts.Logger,
 		Reached: opts.reached,
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("coe: %w", err), s.team.Index.Close())
+		return nil, fmt.Errorf("coe: %w", err)
 	}
+	seed, err := s.keepIDs(ctx, *opts.Seed)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("coe: %s: %w", path, err), s.ledger.Close(ctx))
+	}
+	s.plan, s.opts.Seed = plan.New(seed), &seed
 	s.history = &history{s.board}
 	if s.self, err = presence.Enter(opts.DataDir); err != nil {
-		return nil, errors.Join(fmt.Errorf("coe: %w", err), s.ledger.Close(ctx), s.team.Index.Close())
+		return nil, errors.Join(fmt.Errorf("coe: %w", err), s.ledger.Close(ctx))
 	}
 	if err := s.restore(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("coe: %s: %w", path, err), s.close(ctx))
+		return nil, errors.Join(fmt.Errorf("coe: %s: %w", path, err), s.board.close(ctx))
+	}
+	if s.team.Index, err = openKnowledge(s.opts.answers()); err != nil {
+		return nil, errors.Join(fmt.Errorf("coe: %w", err), s.board.close(ctx))
 	}
 	s.report()
 	return s, nil
@@ -247,11 +261,11 @@ func (s *server) close(ctx context.Context) error {
 
 // report logs what the family works with.
 func (s *server) report() {
-	log, base := s.opts.Logger, s.opts.Knowledge
+	log, base := s.opts.Logger, s.team.Index.Base
 	log.Info("coe_loaded", "plan_tasks", len(s.opts.Seed.Tasks), "plan_digest", s.opts.Seed.Digest(), "plan_is_sample", s.opts.samplePlan,
 		"knowledge_entries", len(base.Entries), "knowledge_version", base.Version, "knowledge_is_sample", base.Sample)
 	if len(base.Skipped) > 0 {
-		log.Warn("coe_links_skipped", "count", len(base.Skipped), "first", base.Skipped[0])
+		log.Warn("coe_files_skipped", "count", len(base.Skipped), "first", base.Skipped[0])
 	}
 }
 

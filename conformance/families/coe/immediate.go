@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/envelope"
+	"github.com/mainstay-mcp/mainstay/conformance/families/coe/knowledge"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/params"
 )
 
@@ -18,7 +19,7 @@ func (s *server) immediateTool() tool {
 		description: "Ask an urgent question and wait for the answer, at most max_wait_seconds (1 to 120, default 30). " +
 			"Name a task, a record or a ticket by its id to learn what was reported on it. " +
 			"Token impact ~500-1200. Call: /agent call MCP getImmediateAnswer {json_props}" +
-			ofSample(s.opts.Knowledge.Sample, "--coe-knowledge"),
+			ofSample(s.opts.sampleAnswers(), "--coe-knowledge"),
 		pick: only(version{form: enveloped, handle: s.immediate}),
 	}
 }
@@ -43,12 +44,16 @@ func (s *server) immediate(ctx context.Context, c *call) (any, error) {
 	o.Need("query")
 	query := o.Filled("query", 400)
 	o.Any("context_bundle")
+	var about background
+	if raw := o.Raw("context_bundle"); len(raw) > 0 && raw[0] == '{' {
+		about = bundled(raw, s.plan.View())
+	}
 	wait := o.Int("max_wait_seconds", 1, 120, 30)
 	if err := o.Err(); err != nil {
 		return nil, err
 	}
 	c.Started(ctx, slog.Int("max_wait_seconds", wait))
-	found, err := s.consult(ctx, c, query, "", time.Duration(wait)*time.Second)
+	found, err := s.consult(ctx, c, knowledge.Question{Text: query, Context: about.words, Task: about.task}, time.Duration(wait)*time.Second)
 	var late *envelope.Failure
 	if errors.As(err, &late) {
 		late.With = func(e envelope.Envelope) any { return lateAnswer{e, immediateAnswer{Timeout: true}} }

@@ -225,7 +225,7 @@ func FuzzFacts(f *testing.F) {
 func TestHistory_InTheNextTask(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	plain := dig(t, r.next(`{}`), "task", "superDetailedPrompt", "context")
+	plain := dig(t, r.next(`{"filter":"all","priority":"high"}`), "task", "superDetailedPrompt", "context")
 	require.NotContains(t, plain, "Reported")
 	r.agent = "ann"
 	r.call("reportTaskDone", `{"taskId":"TASK-001","status":"done","implementationNotes":"HSL everywhere","filesModified":["src/hsl.css"]}`).ok()

@@ -3,11 +3,14 @@ package coe
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/conformance/families/coe/agent"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/ledger"
 )
 
@@ -231,11 +234,53 @@ func TestAgent_S1_AGENT_01(t *testing.T) {
 	require.Contains(t, text(`{"command":"plan","args":{"task":"Add dark mode theme"}}`), "designSystem.darkMode")
 	require.Contains(t, text(`{"command":"plan","args":{"task":"Deploy to the moon"}}`), "askQuestion")
 	require.Contains(t, text(`{"command":"plan","args":{"task":"Choose an animation library"}}`), "leaves open")
-	require.Regexp(t, "^PASS - ", text(`{"command":"verify","args":{"code":"func f() { return g([1]) }","task":"TASK-001"}}`))
+	planned := text(`{"command":"plan","args":{"task":"TASK-002"}}`)
+	require.Contains(t, planned, "Plan for TASK-002: ")
+	for _, criterion := range r.srv.plan.View().Task("TASK-002").Prompt.AcceptanceCriteria {
+		require.Contains(t, planned, "Write a failing test for: "+criterion)
+	}
+	for _, args := range []string{`"code":"I like bananas"`, `"code":"I like bananas","task":"TASK-001"`, `"code":"func f() { return g([1]) }","task":"Implement color palette system"`} {
+		require.Regexp(t, "^FAIL - ", text(`{"command":"verify","args":{`+args+`}}`), args)
+	}
+	verdict := text(`{"command":"verify","args":{"code":"I like bananas","task":"TASK-001"}}`)
+	for _, criterion := range r.srv.plan.View().Task("TASK-001").Prompt.AcceptanceCriteria {
+		require.Contains(t, verdict, "\n- not found: "+criterion)
+	}
+	require.Regexp(t, "^PASS - ", text(`{"command":"verify","args":{"code":"// a withdrawn link\nfunc withdrawLink(l Link) {}","task":"links can be withdrawn"}}`))
 	for _, code := range []string{"f(]", "{", ")", "x // TODO later"} {
 		require.Regexp(t, "^FAIL - ", text(fmt.Sprintf(`{"command":"verify","args":{"code":%q}}`, code)))
 	}
 	require.Contains(t, text(`{"command":"ask","args":{"question":"Should sidebar collapse on mobile?","more":1}}`), "hamburger")
+}
+
+// provider answers with what it got, or an error.
+type provider struct{ err error }
+
+func (p provider) Answer(_ context.Context, r agent.Request) (string, error) {
+	raw, err := json.Marshal(r)
+	return "FAIL - asked " + string(raw), errors.Join(err, p.err)
+}
+
+// TestAgent_Provider: a provider answers instead of the rules, and they answer when it
+// fails.
+func TestAgent_Provider(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *Options) { o.Agent = provider{} })
+	for args, want := range map[string]string{
+		`{"command":"verify","args":{"code":"x","task":"TASK-001"}}`:                 `"id":"TASK-001","title":"Implement color palette system"`,
+		`{"command":"plan","args":{"task":"Add dark mode theme"}}`:                   `"advice":["Follow `,
+		`{"command":"ask","args":{"question":"Should sidebar collapse on mobile?"}}`: `"text":"Should sidebar collapse on mobile?"`,
+	} {
+		var got string
+		require.NoError(t, json.Unmarshal([]byte(r.call("callCOEAgent", args).text), &got))
+		require.Contains(t, got, want)
+		require.Contains(t, got, "FAIL - asked {")
+	}
+	r = newRig(t, func(o *Options) { o.Agent = provider{io.ErrUnexpectedEOF} })
+	text := r.call("callCOEAgent", `{"command":"verify","args":{"code":"x"}}`).text
+	require.Contains(t, text, "FAIL - there is no criterion to look at")
+	require.Contains(t, text, "the built-in rules answered")
+	require.Contains(t, r.logs.String(), "coe_agent_fallback")
 }
 
 func TestAgent_S1_AGENT_02(t *testing.T) {
@@ -287,5 +332,7 @@ func TestDirectShapes(t *testing.T) {
 	c.Origin.Direct = true
 	res, err := r.srv.callAgent(context.WithoutCancel(t.Context()), c)
 	require.NoError(t, err)
-	require.Equal(t, "PASS - brackets match and nothing is marked as unfinished", payloadOf(t, res), "a direct result is the string itself")
+	text, ok := payloadOf(t, res).(string)
+	require.True(t, ok, "a direct result is the string itself")
+	require.Contains(t, text, "FAIL - there is no criterion to look at")
 }

@@ -252,8 +252,8 @@ func numericError(err error) *family.Error {
 		return taskNotFound("Task not found", "")
 	case errors.Is(err, plan.ErrDone):
 		return envelope.Numeric(envelope.Conflict, "Conflict: Task already marked as done", nil)
-	case errors.Is(err, plan.ErrVerification):
-		return envelope.Numeric(envelope.Conflict, "Conflict: "+plan.ErrVerification.Error(), nil)
+	case errors.Is(err, plan.ErrVerification), errors.Is(err, errHeld):
+		return envelope.Numeric(envelope.Conflict, "Conflict: "+err.Error(), nil)
 	case errors.Is(err, plan.ErrFull):
 		return envelope.Numeric(envelope.ServiceUnavailable, "Service Unavailable: the task queue is full", nil)
 	case errors.Is(err, errQueue):
@@ -294,7 +294,7 @@ func envelopeFailure(err error) *envelope.Failure {
 		return envelope.New(envelope.InvalidParam, "Invalid parameter: "+v.Message).Detail("field", v.Field).Detail("reason", v.Reason)
 	case errors.Is(err, plan.ErrUnknown):
 		return envelope.New(envelope.ResourceNotFound, "Task not found").Detail("field", "task_id")
-	case errors.Is(err, plan.ErrDone), errors.Is(err, plan.ErrVerification):
+	case errors.Is(err, plan.ErrDone), errors.Is(err, plan.ErrVerification), errors.Is(err, errHeld):
 		return envelope.New(envelope.InvalidState, "The state does not allow this: "+err.Error()).Cause(err)
 	case errors.Is(err, ledger.ErrLocked):
 		return envelope.New(envelope.DBLocked, "The database is locked by another writer").Cause(err)

@@ -121,7 +121,7 @@ func (s *server) applyStatus(ctx context.Context, c *call, p *plan.Tx, l ledger.
 	case "blocked":
 		return p.Hold(r.TaskID, cmp.Or(r.Details, "reported as blocked"))
 	case "failed":
-		return p.Fail(r.TaskID)
+		return s.fail(c, p, r.TaskID)
 	case "paused":
 		return p.Pause(r.TaskID)
 	case "done":

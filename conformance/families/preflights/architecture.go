@@ -130,6 +130,20 @@ var categoryWords = map[string][]string{
 	"Database":       {"database", "db", "schema", "orm"},
 	"Authentication": {"authentication", "auth", "login", "sign-in"},
 	"Infra":          {"infra", "infrastructure", "hosting", "ci", "observability", "monitoring"},
+	"Messaging":      {"messaging", "message broker", "queue"},
+	"Storage":        {"storage", "object store"},
+	"Search":         {"search engine"},
+	"Payments":       {"payment provider"},
+	"Security":       {"encryption"},
+	"Structure":      {"monolith", "microservices"},
+}
+
+// texts returns the values of the architecture by category and field.
+func (a *architecture) texts() map[string]map[string]string {
+	if a.latest == nil {
+		return nil
+	}
+	return a.latest.Snapshot.Texts()
 }
 
 // words returns, for each category that has been decided on, the words that

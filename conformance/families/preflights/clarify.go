@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -192,7 +190,7 @@ func (s *service) begin(ctx context.Context, call *family.Call, in *input) (*cla
 		state = &architecture{}
 	}
 	req := c.request(c.verdict(state).ADR)
-	req.Decided = slices.Sorted(maps.Keys(state.words()))
+	req.Decided = state.texts()
 	asked, cause, err := s.model.Questions(ctx, req, false)
 	if err != nil {
 		return nil, err

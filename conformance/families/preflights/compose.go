@@ -16,12 +16,13 @@ import (
 
 // record returns the ADR of the session.
 func (c *clarification) record(uid adr.UID, latest *adr.Record, base adr.Snapshot, d *llm.Decision) *adr.Record {
+	changes := base.Changes(d.Patch)
 	rec := &adr.Record{
 		UID: uid, Title: d.Title,
-		Changes:      d.Patch.Changes(),
+		Changes:      changes,
 		Snapshot:     base.With(d.Patch, uid),
 		Context:      join("\n\n", c.intention, c.context),
-		Decision:     strings.Join(d.Patch.Changes(), "\n"),
+		Decision:     strings.Join(changes, "\n"),
 		Rationale:    "The answers given in the clarification:\n\n" + c.transcript(),
 		Alternatives: c.alternatives(),
 		Consequences: consequences(base, d.Patch),

@@ -32,7 +32,8 @@ type Base struct {
 	// Sample says that the base is the one built in, about the sample plan.
 	Sample  bool
 	Entries []Entry
-	// Skipped are the symbolic links that were not followed.
+	// Skipped are the symbolic links that were not followed, and the files of a
+	// repository that were not read.
 	Skipped []string
 }
 
@@ -56,11 +57,15 @@ type Entry struct {
 	File string `json:"file"`
 	// Title says what the file is about.
 	Title string `json:"-"`
+	// Task is the id of the task of the plan that the entry is, and Version that of
+	// the plan.
+	Task    string `json:"-"`
+	Version string `json:"-"`
 
 	// blocks are the paragraphs of a passage.
 	blocks []span
-	// links says that the entry is mostly a list of links.
-	links bool
+	// links says that the entry is mostly a list of links, code that it is code.
+	links, code bool
 }
 
 // File is the file that an entry comes from.

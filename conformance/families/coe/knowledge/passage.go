@@ -45,6 +45,21 @@ func passages(f *source.File) []Entry {
 	return out
 }
 
+// NewEntry returns an entry that comes from no file of documents: its source, what
+// that is about, a heading, and its paragraphs.
+func NewEntry(source, about, section string, parts ...string) Entry {
+	e := Entry{File: source, Title: about, Section: section}
+	var texts []string
+	for _, p := range parts {
+		if p = strings.TrimSpace(p); p != "" {
+			texts = append(texts, p)
+			e.blocks = append(e.blocks, span{text: p})
+		}
+	}
+	e.Answer = strings.Join(texts, "\n\n")
+	return e
+}
+
 func headings(way []source.Block) string {
 	var out []string
 	for _, b := range way {
@@ -87,10 +102,13 @@ type span struct {
 }
 
 // cuts divides the blocks of a section into passages.
-func cuts(lines []string, blocks []source.Block) []cut {
+func cuts(lines []string, blocks []source.Block) []cut { return joined(lines, spans(lines, blocks)) }
+
+// joined joins spans to passages as long as they may be.
+func joined(lines []string, all []span) []cut {
 	var out []cut
 	size := 0
-	for _, s := range spans(lines, blocks) {
+	for _, s := range all {
 		if len(out) == 0 || size+len(s.text) > maxPassage {
 			out = append(out, cut{first: s.first})
 			size = 0

@@ -13,11 +13,14 @@ const maxTerms = 64
 
 // A term is a word of a question, in the forms in which entries may have it.
 type term struct {
+	// word is the one that was asked.
+	word  string
 	forms []form
 	// weight is how much the word says: rare words say more.
 	weight float64
-	// strange is set for a word that no entry has in any form.
-	strange bool
+	// strange is set for a word that no entry has in any form, plain for a general or
+	// everyday one, dense for a pair of characters.
+	strange, plain, dense bool
 }
 
 // A form is a word of the index, and how much of the asked one it is worth.
@@ -91,7 +94,7 @@ func (l *language) nouns(question string) map[string]bool {
 }
 
 func (x *Index) term(w string) term {
-	var t term
+	t := term{word: w}
 	add := func(word string, worth float64) {
 		if x.known[word] > 0 && !slices.ContainsFunc(t.forms, func(f form) bool { return f.word == word }) {
 			t.forms = append(t.forms, form{word, worth})
@@ -129,6 +132,7 @@ func (x *Index) term(w string) term {
 	t.weight = x.rarity(max(most, 1)) // a strange word says as much as the rarest that is known
 	t.strange = most == 0
 	r, _ := utf8.DecodeRuneInString(w)
+	t.plain, t.dense = general[w] || common[w], unicode.IsOneOf(dense, r)
 	switch {
 	case general[w] && most == 0:
 		t.weight = 0
@@ -136,7 +140,7 @@ func (x *Index) term(w string) term {
 		t.weight *= generalWeight
 	case common[w]:
 		t.weight *= commonWeight
-	case most == 0 && unicode.IsOneOf(dense, r):
+	case most == 0 && t.dense:
 		t.weight *= strangeWeight
 	}
 	return t

@@ -41,6 +41,9 @@ type Answer struct {
 	// its first and last line.
 	Quote string
 	Lines []int
+	// Doubt is why the entry may not be the answer although it has words of the
+	// question; empty when nothing speaks against it.
+	Doubt string
 }
 
 // Near says whether the entry is worth showing although it is no sure answer.
@@ -51,51 +54,75 @@ func (a Answer) Near() bool {
 // Sure says whether the answer may be relied on.
 func (a Answer) Sure() bool { return a.Confidence >= Sure }
 
-// Search finds the entry that says most about a question. A hint of terms with
-// "|" between them narrows the search to sections that have one, if any does.
-func (x *Index) Search(ctx context.Context, question, hint string) (Answer, error) {
-	terms := x.terms(question)
-	expression := match(terms)
-	if expression == "" {
-		return Answer{}, nil
+// Search finds the entry that says most about a question.
+func (x *Index) Search(ctx context.Context, q Question) (Answer, error) {
+	a := x.understand(q)
+	rows, err := x.rows(ctx, a, q.Hint)
+	if err != nil || len(rows) == 0 {
+		return Answer{}, err
 	}
-	var rows []row
-	var err error
-	if narrow := x.hinted(hint); narrow != "" {
-		if rows, err = x.find(ctx, "("+expression+") AND ("+narrow+")", candidates); err != nil {
-			return Answer{}, err
-		}
-	}
-	if len(rows) == 0 {
-		if rows, err = x.find(ctx, expression, candidates); err != nil || len(rows) == 0 {
-			return Answer{}, err
-		}
-	}
+	around := known(append(x.terms(q.Context), x.terms(q.Subject)...))
 	var fits []judged
 	for i := range rows {
-		fits = append(fits, x.judge(&rows[i], terms, rows[0].score))
+		j := x.judge(&rows[i], a.terms, rows[0].score)
+		j.score += subjectWeight*covered(a.subject, j.words) + contextWeight*covered(around, j.heads)
+		if j.entry.Task != "" && j.entry.Task == q.Task {
+			j.score += taskBonus
+		}
+		fits = append(fits, j)
 	}
 	slices.SortStableFunc(fits, byScore)
 	fits = fits[:min(len(fits), finalists)]
 	for i := range fits {
-		x.pinpoint(&fits[i], terms)
+		x.pinpoint(&fits[i], a.terms)
+		if a.amount != nil && !x.tells(&fits[i], &a) {
+			fits[i].score -= amountPenalty
+		}
 	}
 	slices.SortStableFunc(fits, byScore)
-	found := fits[0]
-	soft := x.judge(found.row, softened(terms), rows[0].score)
-	x.pinpoint(&soft, softened(terms))
+	return x.answer(&fits[0], &a, rows[0].score), nil
+}
+
+// rows returns the entries that have words of a question or of its subject.
+func (x *Index) rows(ctx context.Context, a asked, hint string) ([]row, error) {
+	expression := match(a.terms)
+	if expression == "" {
+		return nil, nil
+	}
+	if more := match(a.subject); more != "" {
+		expression += " OR " + more
+	}
+	if narrow := x.hinted(hint); narrow != "" {
+		if rows, err := x.find(ctx, "("+expression+") AND ("+narrow+")", candidates); err != nil || len(rows) > 0 {
+			return rows, err
+		}
+	}
+	return x.find(ctx, expression, candidates)
+}
+
+// answer is what an entry is worth as an answer.
+func (x *Index) answer(found *judged, asked *asked, top float64) Answer {
+	soft := x.judge(found.row, softened(asked.terms), top)
+	x.pinpoint(&soft, softened(asked.terms))
 	sureness := max(confidence(found.coverage), min(confidence(soft.coverage), hopeful))
-	a := Answer{Entry: found.entry, Confidence: math.Round(100*sureness) / 100, Quote: found.quote.text, Lines: []int{found.quote.first, found.quote.last}}
+	a := Answer{Entry: found.entry, Confidence: math.Round(100*sureness) / 100, Quote: found.quote.text}
+	if found.quote.first > 0 {
+		a.Lines = []int{found.quote.first, found.quote.last}
+	}
 	if a.Confidence == 0 {
-		return Answer{}, nil
+		return Answer{}
 	}
 	if a.Entry.Open {
 		a.Confidence = min(a.Confidence, unsure)
+	} else {
+		var most float64
+		most, a.Doubt = x.doubt(found, asked)
+		a.Confidence = min(a.Confidence, most)
 	}
 	if len(a.Entry.blocks) == 0 {
 		a.Quote, a.Lines = a.Entry.Quote, a.Entry.Lines
 	}
-	return a, nil
+	return a
 }
 
 // match is an expression of FTS5 for entries with any of the terms.
@@ -136,8 +163,9 @@ type judged struct {
 	// has is how much of the question the entry has, coverage the same with what
 	// its heading adds, and score what it is ranked by.
 	has, coverage, score float64
-	// heads are the words of the headings.
-	heads map[string]bool
+	// heads are the words of the headings, words those of the whole entry, and quoted
+	// those of the quote.
+	heads, words, quoted map[string]bool
 	// quote is the paragraph that has most of the question.
 	quote span
 }
@@ -165,6 +193,12 @@ const (
 	subjectBonus  = 0.35
 	firstBonus    = 0.04
 	linksPenalty  = 0.25
+	// What the question is about, what the asker is working on, and the task at hand.
+	subjectWeight = 0.50
+	contextWeight = 0.10
+	taskBonus     = 0.15
+	// amountPenalty is for an entry without the number that was asked for.
+	amountPenalty = 0.30
 )
 
 // judge compares an entry with a question. top is the best score of the index.
@@ -179,7 +213,7 @@ func (x *Index) judge(r *row, terms []term, top float64) judged {
 	for w := range strings.FieldsSeq(r.body) {
 		all[w] = true
 	}
-	j := judged{row: r, entry: e, has: covered(terms, all), heads: heads}
+	j := judged{row: r, entry: e, has: covered(terms, all), heads: heads, words: all, quoted: all}
 	j.coverage = j.has + (1-j.has)*j.has*subjectBonus*x.subject(e, terms)
 	j.score = j.coverage + rankWeight*r.score/top + headingsBonus*covered(terms, heads)
 	if r.id == 0 || x.Base.Entries[r.id-1].File != e.File {
@@ -256,14 +290,11 @@ const scatterWeight = 0.3
 func (x *Index) pinpoint(j *judged, terms []term) {
 	var most float64
 	for i, b := range j.entry.blocks {
-		has := maps.Clone(j.heads)
-		for _, w := range words(b.text, true) {
-			for _, l := range x.languages {
-				has[l.stemmed(w)] = true
-			}
-		}
+		has := x.stemsOf(b.text)
+		own := maps.Clone(has)
+		maps.Copy(has, j.heads)
 		if c := covered(terms, has); i == 0 || c > most {
-			most, j.quote = c, b
+			most, j.quote, j.quoted = c, b, own
 		}
 	}
 	if len(j.entry.blocks) > 0 {

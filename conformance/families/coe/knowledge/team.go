@@ -14,7 +14,7 @@ type Team struct {
 
 // Ask waits for the team, by extra longer than usual, and searches. It ends
 // with the context.
-func (t *Team) Ask(ctx context.Context, question, hint string, extra time.Duration) (Answer, error) {
+func (t *Team) Ask(ctx context.Context, q Question, extra time.Duration) (Answer, error) {
 	if wait := t.Delay + extra; wait > 0 {
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
@@ -24,5 +24,5 @@ func (t *Team) Ask(ctx context.Context, question, hint string, extra time.Durati
 			return Answer{}, ctx.Err()
 		}
 	}
-	return t.Index.Search(ctx, question, hint)
+	return t.Index.Search(ctx, q)
 }

@@ -112,6 +112,7 @@ func compile(drafts []draft, next int) (Seed, error) {
 		if err := d.check(); err != nil {
 			return Seed{}, err
 		}
+		d.Numbered = d.ID == ""
 		d.ID = cmp.Or(d.ID, fmt.Sprintf(idPrefix+"%03d", i+1))
 		if twin := byID[d.ID]; twin != nil {
 			return Seed{}, d.errorf("task id %s is that of the task in line %d of %s; give this one an id of its own", d.ID, twin.line, twin.file.Path)

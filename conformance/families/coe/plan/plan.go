@@ -95,7 +95,7 @@ func (p *Plan) Update(ctx context.Context, change func(*Tx) error) error {
 		return ctx.Err()
 	}
 	defer func() { p.turn <- struct{}{} }()
-	tx := &Tx{View: *p.View(), plan: p}
+	tx := &Tx{View: *p.View(), plan: p, now: time.Now().UTC().Truncate(time.Second)}
 	tx.tasks, tx.dependants = maps.Clone(tx.tasks), maps.Clone(tx.dependants)
 	if err := change(tx); err != nil {
 		return err
@@ -112,6 +112,7 @@ type Tx struct {
 	// touched are the plans of the tasks that were changed, by task.
 	touched map[string]string
 	reset   bool
+	now     time.Time
 }
 
 func (tx *Tx) touch(t *Task) {
@@ -191,6 +192,9 @@ func (tx *Tx) depend(on, id string) {
 func (tx *Tx) change(t *Task, f func(*Task)) {
 	c := *t
 	f(&c)
+	if c.Seen = (time.Time{}); c.Holder != (Holder{}) {
+		c.Seen = tx.now
+	}
 	tx.tasks[t.ID] = &c
 	tx.touch(&c)
 }

@@ -40,14 +40,18 @@ const saveVersion = 1
 
 // saved is a row's body.
 type saved struct {
-	Version      int      `json:"version"`
-	State        string   `json:"state"`
-	Hold         string   `json:"hold,omitempty"`
-	Progress     float64  `json:"progress,omitempty"`
-	ActualHours  float64  `json:"actualHours,omitempty"`
-	Holder       Holder   `json:"handedOutTo,omitzero"`
-	Verification string   `json:"verification,omitempty"`
-	WaitsFor     []string `json:"waitsFor,omitempty"` // beside what the plan says
+	Version int `json:"version"`
+	// Title is that of a task whose id comes from its place in the plan, so that the
+	// state can be found by it.
+	Title        string    `json:"title,omitempty"`
+	State        string    `json:"state"`
+	Hold         string    `json:"hold,omitempty"`
+	Progress     float64   `json:"progress,omitempty"`
+	ActualHours  float64   `json:"actualHours,omitempty"`
+	Holder       Holder    `json:"handedOutTo,omitzero"`
+	Seen         time.Time `json:"seen,omitzero"`
+	Verification string    `json:"verification,omitempty"`
+	WaitsFor     []string  `json:"waitsFor,omitempty"` // beside what the plan says
 	// Task is what a plan's own tasks have from the plan.
 	Task *created `json:"task,omitempty"`
 }
@@ -91,6 +95,8 @@ func (tx *Tx) Changes() (Changes, bool) {
 		row := Row{Plan: tx.touched[id], ID: id, Gone: tx.tasks[id] == nil}
 		if !row.Gone {
 			row.Body = tx.plan.save(tx.tasks[id])
+		} else if planned := tx.plan.planned[id]; planned != nil && planned.Numbered {
+			row.Body = tx.plan.save(planned) // for the title
 		}
 		c.Rows = append(c.Rows, row)
 	}
@@ -104,10 +110,13 @@ func (tx *Tx) Stored(epoch, revision int64) { tx.epoch, tx.revision = epoch, rev
 func (p *Plan) save(t *Task) json.RawMessage {
 	s := saved{
 		Version: saveVersion, State: stateWords[t.State], Hold: t.Hold, Progress: t.Progress, ActualHours: t.ActualHours,
-		Holder: t.Holder, Verification: t.verification, WaitsFor: t.Dependencies,
+		Holder: t.Holder, Seen: t.Seen, Verification: t.verification, WaitsFor: t.Dependencies,
 	}
 	if planned := p.planned[t.ID]; planned != nil {
 		s.WaitsFor = t.Dependencies[len(planned.Dependencies):]
+		if planned.Numbered {
+			s.Title = planned.Title
+		}
 	} else {
 		s.Task = &created{
 			t.TicketID, t.Title, t.Description, t.Priority.String(), t.Related, t.Reference, t.EstimatedHours, t.Verifies, t.Urgent, t.Created, t.order,
@@ -146,7 +155,9 @@ func (tx *Tx) Restore(head Head, rows []Row) (Restored, error) {
 		case !slices.Contains(tx.plan.ids, row.Plan):
 			done.Other++
 		case row.Gone:
-			tx.drop(row.ID)
+			if !tx.plan.another(row) {
+				tx.drop(row.ID)
+			}
 		default:
 			t, err := tx.plan.restore(row)
 			if err != nil {
@@ -165,6 +176,14 @@ func (tx *Tx) Restore(head Head, rows []Row) (Restored, error) {
 	tx.nextOrder = max(tx.nextOrder, head.NextOrder)
 	tx.touched = nil
 	return done, nil
+}
+
+// another reports whether a row is of a task with another title than the one that has
+// its id in this plan by its place.
+func (p *Plan) another(row Row) bool {
+	planned := p.planned[row.ID]
+	var s saved
+	return planned != nil && planned.Numbered && json.Unmarshal(row.Body, &s) == nil && s.Title != "" && folded(s.Title) != folded(planned.Title)
 }
 
 // take puts a restored task in the place of its older form.
@@ -196,7 +215,7 @@ func (p *Plan) restore(row Row) (*Task, error) {
 	}
 	var t Task
 	switch planned := p.planned[row.ID]; {
-	case s.Task == nil && (planned == nil || planned.Reference.PlanID != row.Plan):
+	case s.Task == nil && (planned == nil || planned.Reference.PlanID != row.Plan || p.another(row)):
 		return nil, nil
 	case s.Task == nil:
 		t = *planned
@@ -219,6 +238,7 @@ func (p *Plan) restore(row Row) (*Task, error) {
 			Reference: c.Reference, EstimatedHours: c.EstimatedHours, Verifies: c.Verifies, Urgent: c.Urgent, Created: c.Created, order: c.Order,
 		}
 	}
-	t.State, t.Hold, t.Progress, t.ActualHours, t.Holder, t.verification = state, s.Hold, s.Progress, s.ActualHours, s.Holder, s.Verification
+	t.State, t.Hold, t.Progress, t.ActualHours = state, s.Hold, s.Progress, s.ActualHours
+	t.Holder, t.Seen, t.verification = s.Holder, s.Seen, s.Verification
 	return &t, nil
 }

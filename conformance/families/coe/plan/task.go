@@ -90,8 +90,13 @@ type Task struct {
 	// urgent until then.
 	Urgent bool `json:"-"`
 	// Holder is who works on the task, or has been told to.
-	Holder  Holder    `json:"-"`
-	Created time.Time `json:"createdAt"`
+	Holder Holder `json:"-"`
+	// Seen is when the task last changed while somebody had it.
+	Seen time.Time `json:"-"`
+	// Numbered says that the id comes from the place in the file, since the file gives
+	// none.
+	Numbered bool      `json:"-"`
+	Created  time.Time `json:"createdAt"`
 
 	// verification is the task that checks this one, once it has been done.
 	verification string

@@ -73,21 +73,27 @@ func (f *File) Ext() string { return strings.ToLower(path.Ext(f.Name)) }
 type Files struct {
 	// Read are the files, in the order of their names.
 	Read []File
-	// Skipped are symbolic links in the folder. None is followed: it might lead
-	// out of the folder.
+	// Skipped are symbolic links in the folder, and what [ReadTexts] left out. No link
+	// is followed: it might lead out of the folder.
 	Skipped []string
 }
 
 // Read reads the file at name, or every file of the folder at name whose
 // extension is one of exts (".md"), also in folders below it. Names that begin
 // with a dot and folders named node_modules are left out. No file is an error.
-func Read(name string, exts ...string) (*Files, error) {
+func Read(name string, exts ...string) (*Files, error) { return read(name, exts, false) }
+
+// ReadTexts is like [Read] for folders that were not made to be read here: a file that
+// is too large, or no UTF-8 text, is skipped.
+func ReadTexts(name string, exts ...string) (*Files, error) { return read(name, exts, true) }
+
+func read(name string, exts []string, lenient bool) (*Files, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, fmt.Errorf("%w; name a file or a folder that exists", err)
 	}
 	if info.IsDir() {
-		return readFolder(name, exts)
+		return readFolder(name, exts, lenient)
 	}
 	if ext := strings.ToLower(filepath.Ext(name)); !slices.Contains(exts, ext) {
 		return nil, &Error{File: name, Problem: "the extension must be one of " + strings.Join(exts, ", ")}
@@ -107,7 +113,7 @@ func Read(name string, exts ...string) (*Files, error) {
 	return &Files{Read: []File{*file}}, nil
 }
 
-func readFolder(name string, exts []string) (_ *Files, err error) {
+func readFolder(name string, exts []string, lenient bool) (_ *Files, err error) {
 	root, err := os.OpenRoot(name) // nothing below it leads out
 	if err != nil {
 		return nil, err
@@ -140,6 +146,11 @@ func readFolder(name string, exts []string) (_ *Files, err error) {
 			return err
 		}
 		file, err := readFile(f, p, filepath.Join(name, filepath.FromSlash(p)))
+		var unfit *Error
+		if lenient && errors.As(err, &unfit) {
+			out.Skipped = append(out.Skipped, p)
+			return f.Close()
+		}
 		if err := errors.Join(err, f.Close()); err != nil {
 			return err
 		}

@@ -155,16 +155,50 @@ func TestPatch_Clean(t *testing.T) {
 	t.Parallel()
 	got := Patch{
 		"database": {"Type": " Postgre\nSQL ", "O R/M": "x", "": "no field", "Empty": " ", "Dash": "--"},
-		"Payments": {"Provider": "Stripe"},
+		"Money":    {"Provider": "Stripe"},
 		"???":      {"X": "y"},
 		"Nothing":  {"": "z"},
 	}.Clean()
 	require.Equal(t, Patch{
 		"Database": {"Type": "Postgre SQL", "O_R_M": "x"},
-		"Other":    {"Payments_Provider": "Stripe", "X": "y", "Nothing": "z"},
+		"Other":    {"Money_Provider": "Stripe", "X": "y", "Nothing": "z"},
 	}, got)
-	require.Equal(t, []string{"Database.Type: Postgre SQL", "Database.O_R_M: x", "Other.Nothing: z", "Other.Payments_Provider: Stripe", "Other.X: y"}, got.Changes())
+	require.Equal(t, []string{"Database.Type: Postgre SQL", "Database.O_R_M: x", "Other.Money_Provider: Stripe", "Other.Nothing: z", "Other.X: y"}, Snapshot{}.Changes(got))
 	require.Empty(t, Patch{"Database": {"Type": "…"}}.Clean())
+}
+
+// TestSnapshot_Changes: a second decision names the value that it replaces.
+func TestSnapshot_Changes(t *testing.T) {
+	t.Parallel()
+	held := Snapshot{"Messaging": {"Broker": {"Kafka", one}}, "Database": {"Type": {"MySQL", two}}}
+	require.Equal(t, []string{
+		"Database.Type: MySQL, as before (ADR " + string(two) + ")",
+		"Messaging.Broker: RabbitMQ, replaces Kafka (ADR " + string(one) + ")",
+		"Storage.Files: S3",
+	}, held.Changes(Patch{"Messaging": {"Broker": "RabbitMQ"}, "Storage": {"Files": "S3"}, "Database": {"Type": "MySQL"}}))
+}
+
+// TestFieldOf: requests in any script have fields of their own.
+func TestFieldOf(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Plan_the_approach", FieldOf("Plan  the approach."))
+	require.Equal(t, "引入审批规范", FieldOf("引入审批规范。"))
+	seen := map[string]string{}
+	for _, request := range []string{
+		"Use C++", "Use C#", "Use C", "制定接口命名规范", "制定代码评审规范", "制定发布节奏", "Über alles", "Uber alles", "計画", "计划", "!!!", "???", "",
+		"one two three four five six seven", "one two three four five six eight", "one two three four five six",
+		strings.Repeat("字", 100), strings.Repeat("字", 101), strings.Repeat("a", 64) + "b", strings.Repeat("a", 64) + "c", "ก็", "กิ",
+	} {
+		field := FieldOf(request)
+		require.NotEmpty(t, field, request)
+		require.LessOrEqual(t, len([]rune(field)), maxField)
+		require.Empty(t, seen[field], request)
+		require.Equal(t, field, Field(field))
+		seen[field] = request
+	}
+	rec := sample()
+	rec.Snapshot = Snapshot{}.With(Patch{Other: {"引入审批规范": "是", "กิ": "ใช่"}}, one)
+	require.Equal(t, rec.Snapshot, mustParse(t, rec.Format()).Snapshot)
 }
 
 // FuzzParse: nothing panics, and what is read can be written and read again.

@@ -41,6 +41,7 @@ const (
 	dateLayout     = "2006-01-02T15:04:05.000Z"
 	maxTitle       = 120
 	maxAlternative = 500
+	maxChange      = 2 * (maxField + maxValue) // a field with what it was
 )
 
 // Format returns the text of r. Its UID must be valid.
@@ -65,7 +66,7 @@ func (r *Record) Format() string {
 	line("## ", headChanges)
 	line()
 	for _, change := range r.Changes {
-		line("- ", Line(change, maxField*2+maxValue))
+		line("- ", Line(change, maxChange))
 	}
 	line()
 	line("## ", headState)

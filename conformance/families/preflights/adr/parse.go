@@ -28,7 +28,7 @@ type parser struct {
 
 var (
 	titleLine = regexp.MustCompile(`^# ADR \S+: (.*)$`)
-	fieldLine = regexp.MustCompile(`^- ([A-Za-z0-9_]+): (.*) \(ADR (\S+)\)$`)
+	fieldLine = regexp.MustCompile(`^- ([\p{L}\p{M}\p{N}_]+): (.*) \(ADR (\S+)\)$`)
 )
 
 // Parse reads the text of an ADR. An error is a [*ParseError].

@@ -1,11 +1,15 @@
 package adr
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // A Value is what a field of the architecture is, and which ADR said so.
@@ -25,7 +29,8 @@ type Patch map[string]map[string]string
 const Other = "Other"
 
 // schema lists the categories and their known fields, in the order in which
-// documents show them (U3). Further fields are allowed.
+// documents show them (U3). Those from Messaging on come from the vocabulary of
+// requests. Further fields are allowed.
 var schema = []struct {
 	category string
 	fields   []string
@@ -35,6 +40,15 @@ var schema = []struct {
 	{"Database", []string{"Type", "ORM", "Migrations"}},
 	{"Authentication", []string{"Strategy", "Library", "Token_Storage"}},
 	{"Infra", []string{"Hosting", "CI_CD", "Observability", "Caching"}},
+	{"Messaging", []string{"Broker"}},
+	{"Storage", []string{"Files"}},
+	{"Search", []string{"Engine"}},
+	{"Payments", []string{"Provider"}},
+	{"Notifications", []string{"Provider"}},
+	{"Security", []string{"Encryption", "Secrets", "Personal_Data", "Audit"}},
+	{"Structure", []string{"Division", "Tenancy", "Offline"}},
+	{"Analytics", []string{"Store"}},
+	{"AI", []string{"Model"}},
 	{Other, nil},
 }
 
@@ -52,17 +66,39 @@ func Categories() []string {
 	return names
 }
 
-// Field returns the name of a field in the form documents use, or "" when
-// nothing usable is in s.
+// Field returns the name of a field in the form documents use, letters and digits
+// of any script joined by underscores, or "" when nothing usable is in s.
 func Field(s string) string {
-	s = strings.Trim(notField.ReplaceAllString(s, "_"), "_")
-	if len(s) > maxField {
-		s = strings.TrimRight(s[:maxField], "_")
+	s = strings.Trim(notField.ReplaceAllString(norm.NFC.String(strings.ToValidUTF8(s, "")), "_"), "_")
+	if runes := []rune(s); len(runes) > maxField {
+		s = strings.TrimRight(string(runes[:maxField]), "_")
 	}
 	return s
 }
 
-var notField = regexp.MustCompile(`[^A-Za-z0-9_]+`)
+// fieldWords is how many words of a request name a field.
+const fieldWords = 6
+
+// FieldOf returns the name of the field for a decision on request that belongs to no
+// other field. Two requests share it only if they differ in nothing but white space
+// or final punctuation: a name that leaves out more ends with a part of a digest.
+func FieldOf(request string) string {
+	words := strings.Fields(strings.TrimRight(norm.NFC.String(request), " .!?。！？"))
+	plain := strings.Join(words, " ")
+	name := Field(strings.Join(words[:min(len(words), fieldWords)], " "))
+	if name != "" && strings.ReplaceAll(name, "_", " ") == plain {
+		return name
+	}
+	if name == "" {
+		name, plain = "Decision", request
+	}
+	sum := sha256.Sum256([]byte(plain))
+	digest := "_" + hex.EncodeToString(sum[:3])
+	runes := []rune(name)
+	return string(runes[:min(len(runes), maxField-len(digest))]) + digest
+}
+
+var notField = regexp.MustCompile(`[^\p{L}\p{M}\p{N}_]+`)
 
 // Clean returns what of p is usable: categories of the schema (what is in
 // none goes to Other, under its own name), field names in the form of
@@ -175,13 +211,21 @@ func (s Snapshot) Texts() map[string]map[string]string {
 	return out
 }
 
-// Changes returns p as lines "Category.Field: value" in the order of documents.
-func (p Patch) Changes() []string {
+// Changes returns what p makes of s as lines in the order of documents:
+// "Category.Field: value", and what it replaces or confirms.
+func (s Snapshot) Changes(p Patch) []string {
 	var lines []string
-	s := Snapshot{}.With(p, "")
-	for _, category := range s.Order() {
-		for _, field := range fieldOrder(category, s[category]) {
-			lines = append(lines, category+"."+field+": "+p[category][field])
+	next := Snapshot{}.With(p, "")
+	for _, category := range next.Order() {
+		for _, field := range fieldOrder(category, next[category]) {
+			line := category + "." + field + ": " + p[category][field]
+			switch old, ok := s[category][field]; {
+			case ok && old.Text == p[category][field]:
+				line += ", as before (ADR " + string(old.Ref) + ")"
+			case ok:
+				line += ", replaces " + old.cited()
+			}
+			lines = append(lines, line)
 		}
 	}
 	return lines

@@ -5,27 +5,31 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
-// maxSlug bounds the decorative part of a file name.
+// maxSlug bounds the decorative part of a file name, in code points: at four bytes
+// each a name is within the 255 bytes of file systems.
 const maxSlug = 50
 
-// Slug returns the decorative part of a file name for title: lower case ASCII,
-// runs of anything else as one hyphen, "untitled" when nothing is left.
+// Slug returns the decorative part of a file name for title: letters and digits of
+// any script in lower case, runs of anything else as one hyphen, "untitled" when
+// nothing is left.
 func Slug(title string) string {
-	var b strings.Builder
-	for _, r := range strings.ToLower(title) {
+	var slug []rune
+	for _, r := range strings.ToLower(norm.NFC.String(strings.ToValidUTF8(title, " "))) {
 		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			b.WriteRune(r)
-		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
-			b.WriteByte('-')
+		case unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r) && len(slug) > 0:
+			slug = append(slug, r)
+		case len(slug) > 0 && slug[len(slug)-1] != '-':
+			slug = append(slug, '-')
 		}
-		if b.Len() >= maxSlug {
+		if len(slug) >= maxSlug {
 			break
 		}
 	}
-	if s := strings.Trim(b.String(), "-"); s != "" {
+	if s := strings.Trim(string(slug), "-"); s != "" {
 		return s
 	}
 	return "untitled"

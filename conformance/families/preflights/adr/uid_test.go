@@ -82,15 +82,15 @@ func TestFileName(t *testing.T) {
 	t.Parallel()
 	const uid = "20250108T143512.237Z-A001"
 	for title, want := range map[string]string{
-		"Authentication": "authentication", "Add OAuth / next-auth!": "add-oauth-next-auth", "": "untitled", "日本語": "untitled",
-		"../../etc/passwd": "etc-passwd", "Ünï": "n", "a\x00b": "a-b", "aux.": "aux",
+		"Authentication": "authentication", "Add OAuth / next-auth!": "add-oauth-next-auth", "": "untitled", "日本語": "日本語", "改用 Kafka": "改用-kafka", "สวัสดี": "สวัสดี", "👍": "untitled",
+		"../../etc/passwd": "etc-passwd", "Ünï": "ünï", "U\u0308ber": "über", "a\x00b": "a-b", "aux.": "aux",
 		"a very long title that goes on and on and on until it is cut": "a-very-long-title-that-goes-on-and-on-and-on-until",
 	} {
 		require.Equal(t, uid+"_"+want+".md", FileName(uid, title))
 		got, ok := FileUID(FileName(uid, title))
 		require.True(t, ok)
 		require.Equal(t, UID(uid), got)
-		require.LessOrEqual(t, len(Slug(title)), 50)
+		require.LessOrEqual(t, len([]rune(Slug(title))), 50)
 	}
 	for _, other := range []string{"README.md", uid + ".md", uid + "_x.txt", uid + "-x.md", "." + uid + "_x.md", "x"} {
 		_, ok := FileUID(other)

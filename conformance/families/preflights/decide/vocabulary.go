@@ -25,6 +25,7 @@ var files embed.FS
 // The tokens after a gap may follow up to maxGap tokens later.
 type term struct {
 	concept concept
+	topic   string // what a decision about it is about, see [Topics]; may be empty
 	tokens  []string
 	gap     int // the tokens before the gap; all of them when there is none
 	letters int
@@ -41,8 +42,8 @@ type vocabulary map[string][]term
 
 var words = sync.OnceValue(func() vocabulary { return load(files) })
 
-// load reads the files of a vocabulary: "[concept]", then its terms, separated
-// by commas.
+// load reads the files of a vocabulary: "[concept]" or "[concept topic]", then
+// its terms, separated by commas.
 func load(from fs.FS) vocabulary {
 	v := vocabulary{}
 	names, err := fs.Glob(from, "vocabulary/*.txt")
@@ -54,13 +55,14 @@ func load(from fs.FS) vocabulary {
 		if err != nil {
 			panic(err) // it is part of the program
 		}
-		var current concept
+		var current term
 		for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
 			line := strings.TrimSpace(lines.Text())
 			switch {
 			case strings.HasPrefix(line, "#"):
 			case strings.HasPrefix(line, "["):
-				current = concept(strings.Trim(line, "[]"))
+				of, topic, _ := strings.Cut(strings.Trim(line, "[]"), " ")
+				current = term{concept: concept(of), topic: topic}
 			default:
 				for text := range strings.SplitSeq(line, ",") {
 					v.add(current, text)
@@ -71,8 +73,8 @@ func load(from fs.FS) vocabulary {
 	return v
 }
 
-func (v vocabulary) add(c concept, text string) {
-	t := term{concept: c}
+// add adds a term with the concept and the topic of t.
+func (v vocabulary) add(t term, text string) {
 	for part := range strings.SplitSeq(text, gapSign) {
 		t.gap = len(t.tokens)
 		t.tokens = append(t.tokens, tokens(part)...)
@@ -102,10 +104,26 @@ func firstLetter(token string) string {
 	return string(r) + "*"
 }
 
-// read returns the concepts of a text in their order. Where several terms fit,
-// the longest one counts: "crash reporting" is no crash.
+// A hit is a term that a text has, and the tokens of the text that it fits.
+type hit struct {
+	*term
+
+	said []string
+}
+
+// read returns the concepts of a text in their order.
 func (v vocabulary) read(text string) []concept {
 	var found []concept
+	for _, h := range v.hits(text) {
+		found = append(found, h.concept)
+	}
+	return found
+}
+
+// hits returns the terms of a text in their order. Where several fit, the longest
+// one counts: "crash reporting" is no crash.
+func (v vocabulary) hits(text string) []hit {
+	var found []hit
 	left := tokens(text)
 	for len(left) > 0 {
 		var best *term
@@ -120,7 +138,7 @@ func (v vocabulary) read(text string) []concept {
 			left = left[1:]
 			continue
 		}
-		found = append(found, best.concept)
+		found = append(found, hit{best, left[:best.gap]})
 		left = left[best.gap:]
 	}
 	return found

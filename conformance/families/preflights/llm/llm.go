@@ -1,5 +1,5 @@
 // Package llm asks which questions a request raises and what its answers mean
-// for the architecture. The default is a deterministic mock that knows a dozen
+// for the architecture. The default is a deterministic mock that knows thirty
 // topics; real language models stand behind the same interface (tools.md §5.4).
 package llm
 
@@ -21,8 +21,8 @@ type Request struct {
 	// ADR says that a decision is to be recorded. For Questions it is what a rule
 	// about words says, and a provider may judge otherwise.
 	ADR bool
-	// Decided are the categories of the architecture that have a decision.
-	Decided []string
+	// Decided is what the architecture says: category, field, value.
+	Decided map[string]map[string]string
 	// Questions and Answers are those of the session so far.
 	Questions []question.Question
 	Answers   question.Answers

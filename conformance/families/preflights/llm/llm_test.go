@@ -239,6 +239,7 @@ func TestMock_EveryQuestionIsSound(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, topic := range topics {
+		require.NotEmpty(t, topic.key)
 		require.LessOrEqual(t, topic.required(), question.Max)
 		for _, q := range topic.questions {
 			require.NoError(t, q.Check())
@@ -248,12 +249,12 @@ func TestMock_EveryQuestionIsSound(t *testing.T) {
 	}
 	d, err := Mock{}.Extract(t.Context(), Request{Answers: question.Answers{"framework_layer": {"Frontend"}, "framework_name": {"React"}, "messaging_technology": {"Kafka"}}})
 	require.NoError(t, err)
-	require.Equal(t, Decision{"Frontend and Messaging", adr.Patch{"Frontend": {"Framework": "React"}, "Other": {"Messaging": "Kafka"}}}, d)
+	require.Equal(t, Decision{"Frontend and Messaging", adr.Patch{"Frontend": {"Framework": "React"}, "Messaging": {"Broker": "Kafka"}}}, d)
 	_, err = Mock{}.Extract(t.Context(), Request{Answers: question.Answers{"messaging_technology": {"?"}}})
 	require.ErrorIs(t, err, ErrNothing)
 	d, err = Mock{}.Extract(t.Context(), Request{Intention: "日本", Answers: question.Answers{"decision": {"yes"}}})
 	require.NoError(t, err)
-	require.Equal(t, adr.Patch{"Other": {"Decision": "yes"}}, d.Patch)
+	require.Equal(t, adr.Patch{"Other": {"日本": "yes"}}, d.Patch)
 }
 
 func TestRedact(t *testing.T) {

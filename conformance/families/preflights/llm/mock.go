@@ -48,6 +48,9 @@ func (Mock) Questions(_ context.Context, req Request) (Clarification, error) {
 		}
 		room -= need
 		for _, q := range t.questions {
+			if held := req.Decided[q.category][q.field]; held != "" {
+				q.Text += " Decided so far: " + adr.Line(held, 100) + "."
+			}
 			if q.Optional {
 				optional = append(optional, q.Question)
 			} else {
@@ -88,8 +91,8 @@ func (Mock) Extract(_ context.Context, req Request) (Decision, error) {
 	return Decision{Title: title(patch), Patch: patch}, nil
 }
 
-// generic records a decision on something that is no topic, under a field
-// named by the request, so that the next one does not replace it.
+// generic records a decision on something that is no topic, under a field named by
+// the request: only the same request again replaces it.
 func generic(req Request) (Decision, error) {
 	text := req.Answers.Text(askDecision.ID)
 	if text == "" {
@@ -98,12 +101,7 @@ func generic(req Request) (Decision, error) {
 	if text == "" { // another provider asked, and has failed since
 		text = spoken(req)
 	}
-	words := strings.Fields(req.Intention)
-	field := adr.Field(strings.Join(words[:min(len(words), 6)], " "))
-	if field == "" {
-		field = "Decision"
-	}
-	patch := adr.Patch{adr.Other: {field: text}}.Clean()
+	patch := adr.Patch{adr.Other: {adr.FieldOf(req.Intention): text}}.Clean()
 	if len(patch) == 0 {
 		return Decision{}, ErrNothing
 	}

@@ -1,0 +1,45 @@
+package coe
+
+import (
+	"errors"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/families/coe/plan"
+)
+
+// fail gives a task up.
+func (b *board) fail(c *call, p *plan.Tx, id string) error {
+	if err := b.mayEnd(c, p, id); err != nil {
+		return err
+	}
+	return p.Fail(id)
+}
+
+// errHeld is the end of a task by another agent than the one that has it.
+var errHeld = errors.New("another agent has this task; take it over with reportTaskStatus in_progress first, or wait for its lease to end")
+
+// mayEnd refuses an agent that ends the task of another one. An agent that can never
+// come back, or has not been heard of for longer than the lease, has none.
+func (b *board) mayEnd(c *call, p *plan.Tx, id string) error {
+	t := p.Task(id)
+	switch {
+	case t == nil:
+		return plan.ErrUnknown
+	case t.Holder == plan.Holder{}, t.Holder == b.holder(c), b.overdue(t, c.now), len(b.gone([]plan.Holder{t.Holder})) > 0:
+		return nil
+	}
+	return errHeld
+}
+
+// overdue reports whether the lease of a task has ended.
+func (b *board) overdue(t *plan.Task, now time.Time) bool {
+	return b.lease > 0 && t.Overdue(now.Add(-b.lease))
+}
+
+// late returns the tasks whose leases have ended.
+func (b *board) late(v *plan.View, now time.Time) []*plan.Task {
+	if b.lease == 0 {
+		return nil
+	}
+	return v.Overdue(now.Add(-b.lease))
+}

@@ -1,0 +1,92 @@
+package plan
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Kept is a task that keeps the id that its stored state has, although it is at
+// another place in the plan now.
+type Kept struct{ Title, ID, Instead string }
+
+// Keep returns the seed with the ids that its tasks had when their states were stored.
+// An id that a file gives is the task's own. One that came from the place in the file
+// goes by the title: a state never passes to another task because a line was added
+// above it. New tasks get ids that no stored task has.
+func (s Seed) Keep(head Head, rows []Row) (Seed, []Kept) {
+	stored, taken := map[string][]string{}, map[string]bool{}
+	for _, row := range rows {
+		taken[row.ID] = true
+		var body saved
+		if json.Unmarshal(row.Body, &body) == nil && body.Title != "" { // other forms are refused by Restore
+			key := row.Plan + "\n" + folded(body.Title)
+			stored[key] = append(stored[key], row.ID)
+		}
+	}
+	for _, ids := range stored {
+		slices.Sort(ids)
+	}
+	for _, t := range s.Tasks {
+		taken[t.ID] = taken[t.ID] || !t.Numbered
+	}
+	ids := map[string]string{} // by the place in the file
+	moved := []*Task{}         // what is not where it was
+	key := func(t *Task) string { return t.Reference.PlanID + "\n" + folded(t.Title) }
+	for i := range s.Tasks {
+		t := &s.Tasks[i]
+		if at := slices.Index(stored[key(t)], t.ID); t.Numbered && at >= 0 {
+			stored[key(t)] = slices.Delete(stored[key(t)], at, at+1)
+		} else if t.Numbered {
+			moved = append(moved, t)
+		}
+	}
+	var fresh []string
+	for _, t := range moved {
+		switch of := stored[key(t)]; {
+		case len(of) > 0:
+			ids[t.ID], stored[key(t)] = of[0], of[1:]
+		case taken[t.ID]:
+			fresh = append(fresh, t.ID)
+		default:
+			taken[t.ID] = true
+		}
+	}
+	next := max(s.NextTask, head.NextTask, len(s.Tasks)+1)
+	for id := range maps.Keys(taken) {
+		if n, ok := number(id); ok {
+			next = max(next, n+1)
+		}
+	}
+	for _, place := range fresh {
+		ids[place] = fmt.Sprintf(idPrefix+"%03d", next)
+		next++
+	}
+	return s.renamed(ids, next)
+}
+
+// renamed returns the seed with other ids for some tasks.
+func (s Seed) renamed(ids map[string]string, next int) (Seed, []Kept) {
+	of := func(id string) string { return cmp.Or(ids[id], id) }
+	all := func(list []string) []string {
+		out := slices.Clone(list)
+		for i := range out {
+			out[i] = of(out[i])
+		}
+		return out
+	}
+	out := Seed{NextTask: next}
+	var kept []Kept
+	for _, t := range s.Tasks {
+		if id := of(t.ID); id != t.ID {
+			kept = append(kept, Kept{t.Title, id, t.ID})
+			t.ID, t.TicketID = id, "TICKET-"+strings.TrimPrefix(id, idPrefix)
+		}
+		t.Dependencies, t.Related = all(t.Dependencies), all(t.Related)
+		out.Tasks = append(out.Tasks, t)
+	}
+	return out, kept
+}

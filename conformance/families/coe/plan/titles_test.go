@@ -1,0 +1,99 @@
+package plan
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func loaded(t *testing.T, text string) Seed {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "shop.md")
+	require.NoError(t, os.WriteFile(name, []byte("# Shop\n\n"+text), 0o600))
+	seed, err := Load(name)
+	require.NoError(t, err)
+	return seed
+}
+
+// TestKeep: what was stored of a plan is found by titles, and whatever is new gets an id
+// that nothing stored has.
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	const before = "- [ ] Buy\n- [ ] Paint (after Buy)\n- [ ] Paint\n- [ ] X-1: Sell\n"
+	for name, tt := range map[string]struct {
+		change func(tx *Tx) error
+		after  string
+		want   []string // id and title, in the order of the file
+	}{
+		"nothing stored": {func(*Tx) error { return nil }, "- [ ] New\n" + before, []string{"TASK-001 New", "TASK-002 Buy", "TASK-003 Paint", "TASK-004 Paint", "X-1 Sell"}},
+		"moved":          {func(tx *Tx) error { return tx.Fail("TASK-001") }, "- [ ] New\n- [ ] Buy\n", []string{"TASK-004 New", "TASK-001 Buy"}},
+		"the second of twins": {
+			func(tx *Tx) error { return tx.Fail("TASK-003") }, before, []string{"TASK-001 Buy", "TASK-002 Paint", "TASK-003 Paint", "X-1 Sell"},
+		},
+		"a twin": {
+			func(tx *Tx) error { return tx.Fail("TASK-002") }, "- [ ] Paint\n- [ ] Paint\n- [ ] Buy\n",
+			[]string{"TASK-001 Paint", "TASK-002 Paint", "TASK-003 Buy"},
+		},
+		"created by an agent": {
+			func(tx *Tx) error {
+				_, err := tx.Add(Task{Title: "Call", Reference: Reference{PlanID: "Shop"}}, now)
+				return err
+			},
+			before + "- [ ] New\n",
+			[]string{"TASK-001 Buy", "TASK-002 Paint", "TASK-003 Paint", "X-1 Sell", "TASK-005 New"},
+		},
+		"removed": {func(tx *Tx) error { tx.Clear(); return nil }, "- [ ] New\n- [ ] Buy\n", []string{"TASK-004 New", "TASK-001 Buy"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &shelf{}
+			p := New(loaded(t, before))
+			update(t, p, func(tx *Tx) error {
+				err := tt.change(tx)
+				s.put(tx)
+				return err
+			})
+			seed, kept := loaded(t, tt.after).Keep(s.head, s.get(New(Seed{}).View()))
+			var got []string
+			for _, task := range seed.Tasks {
+				got = append(got, task.ID+" "+task.Title)
+			}
+			require.Equal(t, tt.want, got)
+			for _, k := range kept {
+				require.NotEqual(t, k.ID, k.Instead)
+			}
+		})
+	}
+}
+
+// TestKeep_Names: what names a task goes on naming it.
+func TestKeep_Names(t *testing.T) {
+	t.Parallel()
+	s := &shelf{}
+	p := New(loaded(t, "- [ ] Buy\n- [ ] Paint (after Buy)\n"))
+	update(t, p, func(tx *Tx) error {
+		err := tx.Start("TASK-001", Holder{Agent: "ann"})
+		s.put(tx)
+		return err
+	})
+	seed, kept := loaded(t, "- [ ] New\n- [ ] Buy\n- [ ] Paint (after Buy)\n  - related: New\n").Keep(s.head, s.get(New(Seed{}).View()))
+	require.Equal(t, []Kept{{"New", "TASK-004", "TASK-001"}, {"Buy", "TASK-001", "TASK-002"}}, kept)
+	paint := seed.Tasks[2]
+	require.Equal(t, []string{"TASK-001"}, paint.Dependencies)
+	require.Equal(t, []string{"TASK-004"}, paint.Related)
+	require.Equal(t, "TICKET-004", seed.Tasks[0].TicketID)
+	again := New(seed)
+	update(t, again, func(tx *Tx) error { _, err := tx.Restore(s.head, s.get(&tx.View)); return err })
+	require.Equal(t, "ann", again.View().Task("TASK-001").Holder.Agent)
+	require.Equal(t, []string{"TASK-001"}, again.View().BlockedBy(again.View().Task("TASK-003")))
+	// A process that has not heard of the change meanwhile takes no state for another task.
+	other := New(loaded(t, "- [ ] Sell\n- [ ] Buy\n"))
+	update(t, other, func(tx *Tx) error {
+		done, err := tx.Restore(s.head, s.get(&tx.View))
+		require.Equal(t, []string{"TASK-001"}, done.Dropped)
+		return err
+	})
+	require.Equal(t, Queued, other.View().Task("TASK-001").State)
+}
