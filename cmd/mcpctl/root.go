@@ -90,10 +90,8 @@ func strictHelp(root *cobra.Command) {
 // inGroups keeps flags in the order of their registration, which groups them by
 // subject.
 func inGroups(cmd *cobra.Command) {
-	// Before LocalFlags and InheritedFlags, which copy these sets in their order.
-	for _, set := range []func() *pflag.FlagSet{cmd.Flags, cmd.PersistentFlags, cmd.LocalFlags, cmd.InheritedFlags} {
-		set().SortFlags = false
-	}
+	// Cobra's other sets copy these, in their order: to make them for all commands takes 1 ms.
+	cmd.Flags().SortFlags, cmd.PersistentFlags().SortFlags = false, false
 	for _, child := range cmd.Commands() {
 		inGroups(child)
 	}
