@@ -31,7 +31,7 @@ type each struct {
 	quick    map[string][]map[string]float64 // the numbers that tools had when they answered quickly
 	given    map[string]bool                 // tools that are not called any more
 	works    map[string]call                 // the last success of each tool
-	tokens   []string                        // of the calls that this session has answered
+	ended    []answered                      // of this session
 	calls    int
 	previous *call // the last one that was answered
 	// silent is a call that had no answer, of a tool that may be slow.
@@ -159,18 +159,18 @@ func (e *each) call(c call) {
 	e.structure(c, a)
 	e.links(c, a)
 	e.unasked(c, had)
-	reports := e.progress(e.t, e.s, c, had, token, e.tokens) > 0
-	e.tokens = append(e.tokens, string(rawjson.Encode(token)))
+	reports := e.progress(e.t, e.s, c, had, token, e.ended) > 0
+	e.ended = append(e.ended, answered{string(rawjson.Encode(token)), c.tool.Name})
 	if one := e.verdicts["CALL-03/none"]; reports && took < quick && one == nil {
 		had = len(e.s.Unsolicited)
 		if _, err := ask(e.t, e.s, c, nil); err == nil {
-			e.progress(e.t, e.s, c, had, nil, e.tokens)
+			e.progress(e.t, e.s, c, had, nil, e.ended)
 		}
 	}
 }
 
 // fresh replaces the session.
-func (e *each) fresh() { e.s, e.tokens = e.t.Fresh(), nil }
+func (e *each) fresh() { e.s, e.ended = e.t.Fresh(), nil }
 
 // abandon replaces the session, which nobody uses again: the server may still be at work, and send
 // progress.

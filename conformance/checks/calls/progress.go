@@ -11,11 +11,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// progress judges what came during one call, and returns how much that was. ended are the tokens
-// of the calls before it.
-func (v verdicts) progress(t *engine.Trial, s *wire.Session, c call, had int, token any, ended []string) int {
+// answered is a call that had its answer, with its progress token.
+type answered struct{ token, tool string }
+
+// progress judges what came during one call, and returns how much that was. ended are the calls
+// before it.
+func (v verdicts) progress(t *engine.Trial, s *wire.Session, c call, had int, token any, ended []answered) int {
 	came, last := 0, -1.0
-	var old json.RawMessage // the token of a call that was answered before
+	var old *answered // whose token came
 	want := "nothing"
 	if token != nil {
 		want = string(rawjson.Encode(token))
@@ -26,10 +29,8 @@ func (v verdicts) progress(t *engine.Trial, s *wire.Session, c call, had int, to
 		}
 		params, _ := rawjson.Object(in.Members["params"])
 		got := params["progressToken"]
-		if slices.ContainsFunc(ended, func(token string) bool { return wire.SameID(got, token) }) {
-			if old == nil || !late(old, ended) {
-				old = got
-			}
+		if i := slices.IndexFunc(ended, func(e answered) bool { return wire.SameID(got, e.token) }); i >= 0 {
+			old = &ended[i]
 			continue
 		}
 		came++
@@ -47,21 +48,15 @@ func (v verdicts) progress(t *engine.Trial, s *wire.Session, c call, had int, to
 	}
 	switch {
 	case old == nil:
-	case token != nil && came == 0 && !late(old, ended): // progress of this call, under another's token
-		v.see(t, "CALL-03/token", false, "the token of the request, "+want, "%s: progressToken is %s, that of a call that was answered long before", c, old)
+	case token != nil && came == 0 && old.tool == c.tool.Name && old.token != ended[len(ended)-1].token: // its own, under another's token
+		v.see(t, "CALL-03/token", false, "the token of the request, "+want, "%s: progressToken is %s, that of a call of it that was answered before", c, old.token)
 	default:
-		v.see(t, "CALL-03/after", false, "no progress after the answer", "%s, for the token %s of a call that was answered before", c, old)
+		v.see(t, "CALL-03/after", false, "no progress after the answer", "%s, for the token %s of a call that was answered before", c, old.token)
 	}
 	if token == nil && came == 0 {
 		v.see(t, "CALL-03/none", true, "", "")
 	}
 	return came
-}
-
-// late reports whether a token is that of the last call that was answered, whose progress may come
-// late.
-func late(token json.RawMessage, ended []string) bool {
-	return wire.SameID(token, ended[len(ended)-1])
 }
 
 func isNumber(raw json.RawMessage) bool {
@@ -82,7 +77,7 @@ func (e *each) after() {
 	}
 	behind := 0
 	for _, in := range e.s.Unsolicited[min(had, len(e.s.Unsolicited)):] {
-		if token := wire.ProgressToken(in); token != "" && slices.Contains(e.tokens, token) {
+		if token := wire.ProgressToken(in); token != "" && slices.ContainsFunc(e.ended, func(a answered) bool { return a.token == token }) {
 			behind++
 		}
 	}
