@@ -26,6 +26,7 @@ const (
 	causeNoise                    // text on standard output that is no message
 	causeRefused                  // an HTTP answer without a message
 	causeBody                     // an HTTP answer of type JSON whose body is not JSON
+	causeEndless                  // a list whose cursors never end
 	causeID                       // an answer whose id has another type than that of its request
 	causeStale                    // an entry of a file that must go
 	causeAnswer                   // any other answer
@@ -54,6 +55,7 @@ const (
 	textNoAnswer = "no answer"
 	textRefused  = "no answer: HTTP "
 	textNoise    = "is no message"
+	textEndless  = "the list does not end"
 	// textNotReached is the detail of checks after the end of a scenario.
 	textNotReached = "not reached"
 	// textOfAll is what passive checks expect: their title.
@@ -95,6 +97,10 @@ func causeOf(res *conformance.Result) cause {
 	}
 	if begins := notJSON(res); begins != "" {
 		c.kind, c.key, c.about = causeBody, "body", begins
+		return c
+	}
+	if strings.Contains(said, textEndless) && strings.HasSuffix(req.Method, "/list") {
+		c.kind, c.key = causeEndless, "endless"
 		return c
 	}
 	if answer, what := refusal(res, req); answer != "" {

@@ -361,6 +361,9 @@ func (f *finding) title() string {
 		}
 		return "the server does not answer" + strings.Replace(on, " on ", " ", 1)
 	case causeNoise:
+		if strings.HasPrefix(f.about, "{") {
+			return "a message on standard output is broken, or goes over several lines" + follows(f.about)
+		}
 		return "standard output has text that is no message" + follows(f.about)
 	case causeRefused:
 		if expectation(f.lead().Expected) == unknownMethod {
@@ -372,6 +375,8 @@ func (f *finding) title() string {
 		return visible(f.method) + " is answered with " + f.about + ", not a JSON-RPC message"
 	case causeBody:
 		return "an answer of type application/json is not JSON" + follows(f.about)
+	case causeEndless:
+		return "following the cursors of " + visible(f.method) + " comes to no end"
 	case causeError:
 		return "different requests are answered with the same error: " + visible(f.about)
 	case causeStale:
@@ -443,7 +448,7 @@ func (f *finding) got() string {
 		}
 	case causeStale:
 		return message(res)
-	case causeID, causeSilence, causeBody, causeError, causeAnswer, causeOpen:
+	case causeID, causeSilence, causeBody, causeEndless, causeError, causeAnswer, causeOpen:
 	}
 	if res.Status == conformance.Skip {
 		return message(res)

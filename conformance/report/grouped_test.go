@@ -168,6 +168,20 @@ func TestFindings_Causes(t *testing.T) {
 			},
 			[]string{"LC-01/answered +2: an answer of type application/json is not JSON: event: message"},
 		},
+		"a list that never ends": {
+			[]conformance.Result{
+				lost(broke("DISC-11/list", request1("tools/list", "{}"), "", `the list does not end: the cursor "" comes back`)),
+				broke("UTIL-14/ends", request1("tools/list", "{}"), "a last page", `the list does not end: the cursor "" comes back`),
+				broke("UTIL-14/resources-ends", request1("resources/list", "{}"), "a last page", `the list does not end: the cursor "2" comes back`),
+			},
+			[]string{"UTIL-14/ends +2: following the cursors of tools/list comes to no end"},
+		},
+		"a message over several lines": {
+			[]conformance.Result{
+				broke("STDIO-01/clean", request1("ping", "{}"), "that of all", "a line on standard output is no message during ping", conformance.Frame{Dir: conformance.FromServer, Data: []byte("{"), Note: "a line on standard output is no message"}),
+			},
+			[]string{"STDIO-01/clean: a message on standard output is broken, or goes over several lines: {"},
+		},
 		"one error for everything": {
 			[]conformance.Result{
 				broke("A-01/x", request1("resources/read", "{}"), "error -32002", `error 0 "something went wrong"`),

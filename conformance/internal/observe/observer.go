@@ -200,7 +200,7 @@ func ContentShape(raw json.RawMessage) string {
 		return "content is absent"
 	}
 	if err := json.Unmarshal(raw, &blocks); err != nil || blocks == nil {
-		return "content is not an array of objects"
+		return "content is " + rawjson.Clip(string(raw), 40) + ", not an array of objects"
 	}
 	needs := map[string][]string{
 		"text": {"text"}, "image": {"data", "mimeType"}, "audio": {"data", "mimeType"}, "resource_link": {"uri", "name"},

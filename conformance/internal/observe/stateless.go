@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
@@ -43,7 +44,7 @@ func (o *Observer) stateless(s *wire.Session, in wire.Inbound) {
 	kind := wire.ResultType(a)
 	// Only a call of a client that declares the extension may be answered by a task.
 	isTask := kind == mcp.ResultTask && method == mcp.MethodToolsCall && s.Declares["extensions"] != nil
-	o.See(SeenResultType, isTask || kind == mcp.ResultComplete || kind == mcp.ResultInputRequired, in, "resultType is %s", rawjson.OrAbsent(result["resultType"]))
+	o.See(SeenResultType, isTask || kind == mcp.ResultComplete || kind == mcp.ResultInputRequired, in, "the answer to %s: resultType is %s", cmp.Or(method, "a request"), rawjson.OrAbsent(result["resultType"]))
 	meta, _ := rawjson.Object(result["_meta"])
 	o.See(SeenIdentity, rawjson.IsObject(meta[mcp.MetaServerInfo]), in, "%s is %s", mcp.MetaServerInfo, rawjson.OrAbsent(meta[mcp.MetaServerInfo]))
 	askers := []string{mcp.MethodToolsCall, mcp.MethodPromptsGet, mcp.MethodResourcesRead}
