@@ -92,7 +92,7 @@ func TestChecklistsOfAllTypes(t *testing.T) {
 			}
 			bare := strings.Join(headings, "\n")
 			require.Contains(t, strings.Join(r.failures(t, id, bare), "\n"), "CQ-01: Sections that say nothing: ")
-			for _, hollow := range []string{"x", "TBD", "- xxx", "| x | - |", "Lorem ipsum."} {
+			for _, hollow := range []string{"x", "TBD", "- xxx", "| x | - |", "Lorem ipsum.", "foo", "Coming soon", "待定", "&nbsp;", "![flow](flow.png)"} {
 				filled := strings.ReplaceAll(good, filler, hollow+"\n")
 				require.Contains(t, strings.Join(r.failures(t, id, filled), "\n"), "CQ-01: Sections that say nothing: ", hollow)
 			}

@@ -2,9 +2,7 @@ package artifact
 
 import (
 	"iter"
-	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/mainstay-mcp/mainstay/conformance/server/family"
@@ -113,29 +111,6 @@ func (d *document) readSections() {
 		open = append(open, s)
 	}
 }
-
-// fillers are words that fill a section until it is written, in lower case.
-var fillers = []string{"tbd", "tba", "tbc", "todo", "fixme", "wip", "placeholder", "lorem", "ipsum", "dolor", "sit", "amet"}
-
-// saysSomething reports whether a line has a word that is no filler, or a number.
-// "None" and "n/a" count.
-func saysSomething(l textLine) bool {
-	text := l.text
-	if _, item := listItem(text); item != "" {
-		text = item
-	}
-	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !isText(r) && r != '/' }) {
-		word = strings.Trim(strings.ToLower(word), "/")
-		first, size := utf8.DecodeRuneInString(word)
-		oneLetter := unicode.Is(unicode.Latin, first) && strings.Trim(word, word[:size]) == ""
-		if word != "" && !oneLetter && !slices.Contains(fillers, word) {
-			return true
-		}
-	}
-	return false
-}
-
-func isText(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // parseHeading returns the level and the text of a heading, or 0 for a line that
 // is none.

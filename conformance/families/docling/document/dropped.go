@@ -14,12 +14,14 @@ type Loss struct {
 
 // What is dropped of any format.
 var (
-	LostPictures = Loss{"1 picture has no text: what it shows was not read.", "%d pictures have no text: what they show was not read."}
-	LostCharts   = Loss{"1 chart was dropped: its data are not in the file.", "%d charts were dropped: their data are not in the file."}
-	LostObjects  = Loss{"1 embedded file was dropped.", "%d embedded files were dropped."}
-	LostMedia    = Loss{"1 video or sound was dropped.", "%d videos or sounds were dropped."}
-	LostFrames   = Loss{"1 embedded page was dropped: frames are not fetched.", "%d embedded pages were dropped: frames are not fetched."}
-	LostDrawings = Loss{"1 drawing was dropped.", "%d drawings were dropped."}
+	LostPictures  = Loss{"1 picture has no text: what it shows was not read.", "%d pictures have no text: what they show was not read."}
+	LostCharts    = Loss{"1 chart was dropped: its data are not in the file.", "%d charts were dropped: their data are not in the file."}
+	LostObjects   = Loss{"1 embedded file was dropped.", "%d embedded files were dropped."}
+	LostMedia     = Loss{"1 video or sound was dropped.", "%d videos or sounds were dropped."}
+	LostFrames    = Loss{"1 embedded page was dropped: frames are not fetched.", "%d embedded pages were dropped: frames are not fetched."}
+	LostDrawings  = Loss{"1 drawing was dropped.", "%d drawings were dropped."}
+	LostDocuments = Loss{"1 inserted document (altChunk) was dropped with its text.", "%d inserted documents (altChunk) were dropped with their text."}
+	LostReadings  = Loss{"1 reading above text (ruby) was dropped.", "%d readings above text (ruby) were dropped."}
 )
 
 // losses are what was dropped: sentences, and counts in the order in which each kind

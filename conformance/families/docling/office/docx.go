@@ -19,13 +19,14 @@ type docx struct {
 	lists     lists
 	notes     []note // footnotes and endnotes met so far
 	remarks   remarks
+	readings  map[*element]bool // ruby with a reading; some paragraphs are read twice
 }
 
 // note is a reference to a footnote or endnote.
 type note struct{ part, id string }
 
 func readDOCX(b *document.Builder, p *parts, o Options) error {
-	d := &docx{Builder: b, parts: p, Options: o}
+	d := &docx{Builder: b, parts: p, Options: o, readings: map[*element]bool{}}
 	d.lists = lists{Builder: b}
 	root, err := p.tree(p.main)
 	if err != nil {
@@ -51,7 +52,9 @@ func readDOCX(b *document.Builder, p *parts, o Options) error {
 	if err := cmp.Or(d.readNotes(), d.readComments()); err != nil {
 		return err
 	}
-	return d.decoration(body, "footerReference", document.PageFooter)
+	err = d.decoration(body, "footerReference", document.PageFooter)
+	d.Drop(document.LostReadings, len(d.readings))
+	return err
 }
 
 func (d *docx) readStyles() error {

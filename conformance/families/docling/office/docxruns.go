@@ -94,7 +94,12 @@ func (r *runs) run(e *element, to string) {
 			}
 		case "sym":
 			text = symbol(kid.attr("font"), kid.attr("char"))
-		case "ruby": // how it is read stands above it, in small
+		case "ruby": // its reading, in small above it, is dropped
+			kid.child("rt").find("t", func(t *element) {
+				if t.text != "" {
+					r.d.readings[kid] = true
+				}
+			})
 			r.walk(kid.child("rubyBase"), to)
 		case "noBreakHyphen":
 			text = "-"

@@ -10,6 +10,7 @@ import (
 var lostKinds = map[string]document.Loss{
 	"oleObject": document.LostObjects, "package": document.LostObjects,
 	"video": document.LostMedia, "audio": document.LostMedia, "media": document.LostMedia,
+	"aFChunk": document.LostDocuments,
 }
 
 // drop notes what a part refers to that is not converted, each file once.
@@ -22,7 +23,7 @@ func drop(b *document.Builder, rels map[string]relation) {
 			counts[what]++
 		}
 	}
-	for _, what := range []document.Loss{document.LostObjects, document.LostMedia} {
+	for _, what := range []document.Loss{document.LostObjects, document.LostMedia, document.LostDocuments} {
 		b.Drop(what, counts[what])
 	}
 }

@@ -196,3 +196,21 @@ func groupNames(groups []*document.Group) []string {
 	}
 	return names
 }
+
+// What is not converted is reported: documents that Word would read in, in any
+// place, and readings above text, each once.
+func TestDroppedOfDocuments(t *testing.T) {
+	t.Parallel()
+	p := func(content string) string { return `<w:p><w:r>` + content + `</w:r></w:p>` }
+	ruby := func(reading string) string {
+		return `<w:ruby><w:rt><w:r><w:t>` + reading + `</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>漢字</w:t></w:r></w:rubyBase></w:ruby>`
+	}
+	body := p("<w:t>before</w:t>") + `<w:altChunk r:id="more"/>` + p(ruby("kanji"))
+	d := wordWith(t, body, "aFChunk", "<p>Read in by Word</p>")
+	require.Equal(t, []string{"text: before", "text: 漢字"}, outline(d))
+	require.Equal(t, []string{document.LostDocuments.One, document.LostReadings.One}, d.Dropped)
+
+	cell := `<w:tbl><w:tr><w:tc>` + p(ruby("a")) + `<w:tbl><w:tr><w:tc>` + p(ruby("b")) + `</w:tc></w:tr></w:tbl></w:tc></w:tr></w:tbl>`
+	d = wordWith(t, cell+p(ruby("")), "styles", "<w:styles"+wordNames+"/>")
+	require.Equal(t, []string{"2 readings above text (ruby) were dropped."}, d.Dropped)
+}

@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -13,6 +12,12 @@ type Topic struct {
 	// there, such as Kafka for messaging. The one that is to come is first: what
 	// replaces another is named after it.
 	Products []string
+	// Words are the other words for it, such as microservices for structure, in the
+	// order of Products.
+	Words []string
+	// Rejected are the products and words that the text wants to be without, and
+	// does not name as well.
+	Rejected []string
 }
 
 // Topics returns what text is about, in the order of its words. A word that is
@@ -26,15 +31,12 @@ func Topics(text string) []Topic {
 	for _, candidate := range []string{kept, text} {
 		for _, weak := range []bool{false, true} {
 			if found := topicsOf(candidate, weak); len(found) > 0 {
-				return found
+				return chosen(found, text)
 			}
 		}
 	}
 	return nil
 }
-
-// displaced is what a request wants to be without.
-var displaced = regexp.MustCompile(`(?i)\b(?:instead of|rather than|in place of|statt|anstatt|anstelle|und nicht mehr|au lieu d|plutôt qu|en lugar de|en vez de)\b.*|而不是.*|の代わり`)
 
 func topicsOf(text string, weak bool) []Topic {
 	var found []Topic
@@ -49,19 +51,49 @@ func topicsOf(text string, weak bool) []Topic {
 			i = len(found)
 			found = append(found, Topic{Name: h.topic})
 		}
-		if h.concept != technology {
-			continue
+		named := &found[i].Words
+		if h.concept == technology {
+			named = &found[i].Products
 		}
-		if name := spelled(text, h.said); name != "" && !slices.Contains(found[i].Products, name) {
-			found[i].Products = append(found[i].Products, name)
+		if name := spelled(text, h.said); name != "" && !slices.Contains(*named, name) {
+			*named = append(*named, name)
 		}
 	}
 	for _, t := range found {
 		if replaces {
 			slices.Reverse(t.Products)
+			slices.Reverse(t.Words)
 		}
 	}
 	return found
+}
+
+// chosen moves to Rejected what text only rejects.
+func chosen(topics []Topic, text string) []Topic {
+	kept, rejected := without(text)
+	wanted, refused := topicsOf(kept, true), topicsOf(rejected, true)
+	for i := range topics {
+		t := &topics[i]
+		yes, no := namesOf(wanted, t.Name), namesOf(refused, t.Name)
+		t.Rejected = slices.DeleteFunc(no, func(name string) bool { return has(yes, name) })
+		gone := func(name string) bool { return has(t.Rejected, name) }
+		t.Products, t.Words = slices.DeleteFunc(t.Products, gone), slices.DeleteFunc(t.Words, gone)
+	}
+	return topics
+}
+
+// namesOf returns what topics have for the one of a name.
+func namesOf(topics []Topic, name string) []string {
+	for _, t := range topics {
+		if t.Name == name {
+			return slices.Concat(t.Products, t.Words)
+		}
+	}
+	return nil
+}
+
+func has(names []string, name string) bool {
+	return slices.ContainsFunc(names, func(s string) bool { return strings.EqualFold(s, name) })
 }
 
 // spelled returns the words of text that are the tokens said, as they are

@@ -187,7 +187,7 @@ func topicsOf(intention string) []topic {
 	for _, t := range topics {
 		for _, m := range meant {
 			if m.Name == t.key {
-				found = append(found, t.offering(m.Products))
+				found = append(found, t.offering(m))
 			}
 		}
 	}
@@ -196,18 +196,31 @@ func topicsOf(intention string) []topic {
 
 // offering returns t with the products that the request names as the first
 // options: of the question that has or knows them, else of the first one that
-// knows no others.
-func (t topic) offering(products []string) topic {
+// knows no others. Other words for an option count as it. What the request
+// rejects is the last one before "Other".
+func (t topic) offering(meant decide.Topic) topic {
 	t.questions = slices.Clone(t.questions)
-	for _, product := range slices.Backward(products) {
+	names := meant.Products
+	for _, word := range meant.Words {
+		if option := optionFor(word); option != word {
+			names = append(names, option)
+		}
+	}
+	for _, name := range slices.Backward(names) {
+		name = optionFor(name)
 		at := slices.IndexFunc(t.questions, func(q topicQuestion) bool {
-			return fold(q.Options, product) >= 0 || fold(q.known, product) >= 0
+			return fold(q.Options, name) >= 0 || fold(q.known, name) >= 0
 		})
 		if at < 0 {
 			at = slices.IndexFunc(t.questions, func(q topicQuestion) bool { return len(q.Options) > 0 && q.known == nil })
 		}
 		if at >= 0 {
-			t.questions[at].Options = first(product, t.questions[at].Options)
+			t.questions[at].Options = first(name, t.questions[at].Options)
+		}
+	}
+	for _, name := range meant.Rejected {
+		for i := range t.questions {
+			t.questions[i].Options = last(optionFor(name), t.questions[i].Options)
 		}
 	}
 	return t
@@ -221,6 +234,17 @@ func first(product string, options []string) []string {
 		options = slices.Delete(options, at, at+1)
 	}
 	return slices.Insert(options, 0, product)
+}
+
+// last returns options with the one of a name, if there is one, before "Other".
+func last(name string, options []string) []string {
+	at := fold(options, name)
+	if at < 0 {
+		return options
+	}
+	name = options[at]
+	options = slices.Delete(slices.Clone(options), at, at+1)
+	return slices.Insert(options, len(options)-1, name)
 }
 
 func fold(list []string, name string) int {
