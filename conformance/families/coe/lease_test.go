@@ -92,9 +92,9 @@ func TestLease_TaskComesBack(t *testing.T) {
 	})
 }
 
-// Only the agent that has a task ends it, unless its lease is over; another one takes it
-// over in so many words.
-func TestHeld_OnlyItsHolderEndsIt(t *testing.T) {
+// Only the agent that has a task reports on it, unless its lease is over; another one takes
+// it over in so many words.
+func TestHeld_OnlyItsHolderReports(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(o *Options) { o.Lease = time.Hour })
@@ -105,6 +105,14 @@ func TestHeld_OnlyItsHolderEndsIt(t *testing.T) {
 		r.call("reportTaskDone", `{"taskId":"TASK-001","status":"failed"}`).number(409, "another agent has this task")
 		r.call("reportTaskCompleted", `{"task_id":"TASK-001","status":"success"}`).enveloped("INVALID_STATE")
 		r.call("reportTaskStatus", `{"task_id":"TASK-001","status":"done"}`).enveloped("INVALID_STATE")
+		for _, way := range []string{"partial", "blocked"} {
+			r.call("reportTaskDone", `{"taskId":"TASK-001","status":"`+way+`"}`).number(409, "another agent has this task")
+		}
+		for _, way := range []string{"paused", "blocked", "failed"} {
+			r.call("reportTaskStatus", `{"task_id":"TASK-001","status":"`+way+`"}`).enveloped("INVALID_STATE")
+		}
+		r.call("reportTaskCompleted", `{"task_id":"TASK-001","status":"partial"}`).enveloped("INVALID_STATE")
+		require.Equal(t, "ann", r.srv.plan.View().Task("TASK-001").Holder.Agent)
 		require.Equal(t, plan.Queued, r.srv.plan.View().Task("TASK-001").State)
 		r.call("reportTaskDone", `{"taskId":"TASK-004","status":"done"}`).ok() // nobody has it
 		r.call("reportTaskStatus", `{"task_id":"TASK-001","status":"in_progress"}`).ok()
