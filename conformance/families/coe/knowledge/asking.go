@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -35,7 +36,7 @@ type asked struct {
 }
 
 // enoughWords is how many words of its own make a question complete: with fewer,
-// "it" must be known.
+// "it" must be known. With more, it must be what the asker names, if that is anything.
 const enoughWords = 2
 
 // understand reads a question.
@@ -59,15 +60,29 @@ func (x *Index) understand(q Question) asked {
 	}
 	a.terms = x.terms(text)
 	own := specific(a.terms)
-	vague := len(own) == 0 && len(a.terms) > 0 || pronoun.MatchString(q.Text) && !expletive.MatchString(q.Text)
-	if !vague || len(own) >= enoughWords {
+	refers := pronoun.MatchString(q.Text) && !expletive.MatchString(q.Text)
+	vague := len(own) == 0 && len(a.terms) > 0 || refers
+	complete := len(own) >= enoughWords
+	if !vague || complete && !pointsOut(q.Text, own) {
 		return a
 	}
-	a.needed = true
-	if a.subject = known(x.terms(q.Context)); a.subject == nil && len(specific(x.terms(q.Context))) == 0 {
-		a.subject = known(x.terms(q.Subject))
+	around := specific(x.terms(q.Context))
+	if len(around) == 0 {
+		around = specific(x.terms(q.Subject))
 	}
+	a.subject, a.needed = known(around), !complete || len(around) > 0
 	return a
+}
+
+// pointsOut reports whether the pronoun of a question comes before its own words, and so
+// means none of them: "Is it kept for 35 days?".
+func pointsOut(question string, own []term) bool {
+	at := pronoun.FindStringIndex(question)
+	if at == nil {
+		return false
+	}
+	before := words(question[:at[0]], false)
+	return !slices.ContainsFunc(own, func(t term) bool { return slices.Contains(before, t.word) })
 }
 
 // specific returns the terms that are neither general nor everyday words.
