@@ -45,7 +45,10 @@ func (b *board) keepIDs(ctx context.Context, seed plan.Seed) (plan.Seed, error) 
 	if err != nil {
 		return seed, err
 	}
-	seed, kept := seed.Keep(head, rows)
+	seed, kept, err := seed.Keep(head, rows)
+	if err != nil {
+		return seed, err
+	}
 	if n := len(kept); n > 0 {
 		var moved []string
 		for _, k := range kept[:min(n, maxNamed)] {

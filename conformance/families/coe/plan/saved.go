@@ -178,12 +178,12 @@ func (tx *Tx) Restore(head Head, rows []Row) (Restored, error) {
 	return done, nil
 }
 
-// another reports whether a row is of a task with another title than the one that has
-// its id in this plan by its place.
+// another reports whether a row is of a task that had its id by its place, with another
+// title than the one that has the id in this plan.
 func (p *Plan) another(row Row) bool {
 	planned := p.planned[row.ID]
 	var s saved
-	return planned != nil && planned.Numbered && json.Unmarshal(row.Body, &s) == nil && s.Title != "" && folded(s.Title) != folded(planned.Title)
+	return planned != nil && json.Unmarshal(row.Body, &s) == nil && s.Title != "" && folded(s.Title) != folded(planned.Title)
 }
 
 // take puts a restored task in the place of its older form.

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,11 +14,15 @@ import (
 // another place in the plan now.
 type Kept struct{ Title, ID, Instead string }
 
+// ErrTaken is a file that gives a task the id under which the state of another one is
+// stored.
+var ErrTaken = errors.New("two tasks with one id")
+
 // Keep returns the seed with the ids that its tasks had when their states were stored.
 // An id that a file gives is the task's own. One that came from the place in the file
 // goes by the title: a state never passes to another task because a line was added
-// above it. New tasks get ids that no stored task has.
-func (s Seed) Keep(head Head, rows []Row) (Seed, []Kept) {
+// above it. New tasks get ids that no stored task has. The error is [ErrTaken].
+func (s Seed) Keep(head Head, rows []Row) (Seed, []Kept, error) {
 	stored, taken := map[string][]string{}, map[string]bool{}
 	for _, row := range rows {
 		taken[row.ID] = true
@@ -30,8 +35,11 @@ func (s Seed) Keep(head Head, rows []Row) (Seed, []Kept) {
 	for _, ids := range stored {
 		slices.Sort(ids)
 	}
+	given := map[string]string{} // by the id that the file gives, the title
 	for _, t := range s.Tasks {
-		taken[t.ID] = taken[t.ID] || !t.Numbered
+		if !t.Numbered {
+			given[t.ID], taken[t.ID] = t.Title, true
+		}
 	}
 	ids := map[string]string{} // by the place in the file
 	moved := []*Task{}         // what is not where it was
@@ -47,6 +55,9 @@ func (s Seed) Keep(head Head, rows []Row) (Seed, []Kept) {
 	var fresh []string
 	for _, t := range moved {
 		switch of := stored[key(t)]; {
+		case len(of) > 0 && given[of[0]] != "":
+			return s, nil, fmt.Errorf("%w: task id %s of %q is the one that %q has got; give the former another id, or the latter this one",
+				ErrTaken, of[0], given[of[0]], t.Title)
 		case len(of) > 0:
 			ids[t.ID], stored[key(t)] = of[0], of[1:]
 		case taken[t.ID]:
@@ -65,7 +76,8 @@ func (s Seed) Keep(head Head, rows []Row) (Seed, []Kept) {
 		ids[place] = fmt.Sprintf(idPrefix+"%03d", next)
 		next++
 	}
-	return s.renamed(ids, next)
+	out, kept := s.renamed(ids, next)
+	return out, kept, nil
 }
 
 // renamed returns the seed with other ids for some tasks.
