@@ -90,6 +90,22 @@ func (b *board) restore(ctx context.Context) error {
 	return nil
 }
 
+// pin stores the tasks whose ids come from their places: reports name them by their ids,
+// which must not pass to others when the plan changes.
+func (b *board) pin(ctx context.Context) {
+	if !b.ledger.Shared() {
+		return
+	}
+	err := b.change(ctx, "", func(p *plan.Tx, l ledger.Tx) error {
+		_, rows, err := l.Load(ctx, 0, 0)
+		p.Pin(rows)
+		return err
+	})
+	if err != nil {
+		b.log.LogAttrs(ctx, slog.LevelWarn, "coe_ids_not_stored", slog.String("error", err.Error()))
+	}
+}
+
 // view returns the plan as it is now, for whichever process changed it.
 func (b *board) view(ctx context.Context) (*plan.View, error) {
 	v := b.plan.View()

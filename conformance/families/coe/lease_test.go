@@ -65,6 +65,23 @@ func TestPlanChanged_StatesFollowTitles(t *testing.T) {
 	require.Contains(t, gone.logs.String(), "coe_states_without_task")
 }
 
+// A report belongs to its task also when nothing else was stored of that.
+func TestPlanChanged_ReportsFollowTitles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	before := onPlan(t, dir, "- [ ] Alpha\n- [ ] Beta\n- [ ] Delta\n")
+	before.call("reportObservation", `{"taskId":"TASK-003","observation":"Delta needs a lock","type":"discovery","severity":"low"}`).ok()
+	require.NoError(t, before.srv.close(t.Context()))
+
+	after := onPlan(t, dir, "- [ ] Delta\n- [ ] Alpha\n- [ ] Gamma\n")
+	view := after.srv.plan.View()
+	require.Equal(t, "Delta", view.Task("TASK-003").Title)
+	require.Equal(t, "Alpha", view.Task("TASK-001").Title)
+	require.Equal(t, "Gamma", view.Task("TASK-004").Title, "a new task has no report")
+	require.NotContains(t, after.logs.String(), "coe_states_restored", "nothing has begun")
+	require.NotContains(t, after.logs.String(), "coe_states_without_task")
+}
+
 // A task that an agent has and is not heard of for longer than the lease goes to others.
 func TestLease_TaskComesBack(t *testing.T) {
 	t.Parallel()

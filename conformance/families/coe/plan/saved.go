@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 )
@@ -134,9 +135,9 @@ var ErrSaved = errors.New("the stored state of a task cannot be restored")
 
 // Restored tells what became of rows.
 type Restored struct {
-	// Kept is how many tasks have a stored state.
+	// Kept is how many tasks have a stored state, of those that have one besides an id.
 	Kept int
-	// Dropped are tasks of this plan that the plan no longer has. Their rows stay.
+	// Dropped are such tasks of this plan that the plan no longer has. Their rows stay.
 	Dropped []string
 	// Other is how many rows are of other plans.
 	Other int
@@ -163,12 +164,17 @@ func (tx *Tx) Restore(head Head, rows []Row) (Restored, error) {
 			if err != nil {
 				return done, fmt.Errorf("%w: task %s of plan %q: %w", ErrSaved, row.ID, row.Plan, err)
 			}
-			if t == nil {
+			pinned := onlyPinned(row)
+			if t == nil && !pinned {
 				done.Dropped = append(done.Dropped, row.ID)
+			}
+			if t == nil {
 				continue
 			}
 			tx.take(t)
-			done.Kept++
+			if !pinned {
+				done.Kept++
+			}
 		}
 	}
 	tx.epoch, tx.revision = head.Epoch, head.Revision
@@ -176,6 +182,13 @@ func (tx *Tx) Restore(head Head, rows []Row) (Restored, error) {
 	tx.nextOrder = max(tx.nextOrder, head.NextOrder)
 	tx.touched = nil
 	return done, nil
+}
+
+// onlyPinned reports whether a row has the id of a task and nothing else.
+func onlyPinned(row Row) bool {
+	var s saved
+	return json.Unmarshal(row.Body, &s) == nil && s.Title != "" &&
+		reflect.DeepEqual(s, saved{Version: saveVersion, Title: s.Title, State: stateWords[Queued]})
 }
 
 // another reports whether a row is of a task that had its id by its place, with another

@@ -80,6 +80,20 @@ func (s Seed) Keep(head Head, rows []Row) (Seed, []Kept, error) {
 	return out, kept, nil
 }
 
+// Pin has the tasks stored whose ids come from their places, but for those that the rows
+// have: [Seed.Keep] finds their ids again.
+func (tx *Tx) Pin(rows []Row) {
+	have := map[[2]string]bool{}
+	for _, row := range rows {
+		have[[2]string{row.Plan, row.ID}] = true
+	}
+	for id, planned := range tx.plan.planned {
+		if t := tx.tasks[id]; t != nil && planned.Numbered && !have[[2]string{planned.Reference.PlanID, id}] {
+			tx.touch(t)
+		}
+	}
+}
+
 // renamed returns the seed with other ids for some tasks.
 func (s Seed) renamed(ids map[string]string, next int) (Seed, []Kept) {
 	of := func(id string) string { return cmp.Or(ids[id], id) }
