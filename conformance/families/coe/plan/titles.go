@@ -18,10 +18,15 @@ type Kept struct{ Title, ID, Instead string }
 // stored.
 var ErrTaken = errors.New("two tasks with one id")
 
+// ErrCircle is a plan in which no task of some could begin, since its ids stay with titles.
+var ErrCircle = errors.New("tasks wait for each other")
+
 // Keep returns the seed with the ids that its tasks had when their states were stored.
 // An id that a file gives is the task's own. One that came from the place in the file
 // goes by the title: a state never passes to another task because a line was added
-// above it. New tasks get ids that no stored task has. The error is [ErrTaken].
+// above it. New tasks get ids that no stored task has. A name such as TASK-001 in
+// the file is the task that has this id now, if one has. The error is [ErrTaken] or
+// [ErrCircle].
 func (s Seed) Keep(head Head, rows []Row) (Seed, []Kept, error) {
 	stored, taken := map[string][]string{}, map[string]bool{}
 	for _, row := range rows {
@@ -77,6 +82,9 @@ func (s Seed) Keep(head Head, rows []Row) (Seed, []Kept, error) {
 		next++
 	}
 	out, kept := s.renamed(ids, next)
+	if way := circle(out.Tasks); way != nil {
+		return s, nil, fmt.Errorf("%w: %s; their ids are those of before the plan changed, so name tasks by titles", ErrCircle, strings.Join(way, " after "))
+	}
 	return out, kept, nil
 }
 
@@ -97,10 +105,19 @@ func (tx *Tx) Pin(rows []Row) {
 // renamed returns the seed with other ids for some tasks.
 func (s Seed) renamed(ids map[string]string, next int) (Seed, []Kept) {
 	of := func(id string) string { return cmp.Or(ids[id], id) }
-	all := func(list []string) []string {
-		out := slices.Clone(list)
-		for i := range out {
-			out[i] = of(out[i])
+	has := map[string]bool{}
+	for i := range s.Tasks {
+		has[of(s.Tasks[i].ID)] = true
+	}
+	all := func(t *Task, list []string) []string {
+		out := []string{}
+		for _, id := range list {
+			if !has[id] || !slices.Contains(t.byPlace, id) {
+				id = of(id)
+			}
+			if !slices.Contains(out, id) { // by its title, and by the id it had
+				out = append(out, id)
+			}
 		}
 		return out
 	}
@@ -111,7 +128,7 @@ func (s Seed) renamed(ids map[string]string, next int) (Seed, []Kept) {
 			kept = append(kept, Kept{t.Title, id, t.ID})
 			t.ID, t.TicketID = id, "TICKET-"+strings.TrimPrefix(id, idPrefix)
 		}
-		t.Dependencies, t.Related = all(t.Dependencies), all(t.Related)
+		t.Dependencies, t.Related = all(&t, t.Dependencies), all(&t, t.Related)
 		out.Tasks = append(out.Tasks, t)
 	}
 	return out, kept

@@ -123,3 +123,26 @@ func TestKeep_TakenID(t *testing.T) {
 		require.Equal(t, want, again.View().Task("TASK-001").State, text)
 	}
 }
+
+// TestKeep_AfterID: what a file names by an id that it does not give is the task that has
+// the id, not the one whose place would give it.
+func TestKeep_AfterID(t *testing.T) {
+	t.Parallel()
+	s := &shelf{}
+	p := New(loaded(t, "- [ ] Buy\n- [ ] Paint\n- [ ] Sell (after TASK-001)\n"))
+	update(t, p, func(tx *Tx) error {
+		tx.Pin(nil)
+		s.put(tx)
+		return nil
+	})
+	rows := s.get(New(Seed{}).View())
+	seed, _, err := loaded(t, "- [ ] New\n- [ ] Buy\n- [ ] Sell (after TASK-001)\n  - after: Buy\n  - related: TASK-002\n").Keep(s.head, rows)
+	require.NoError(t, err)
+	sell := seed.Tasks[2]
+	require.Equal(t, "TASK-003", sell.ID)
+	require.Equal(t, []string{"TASK-001"}, sell.Dependencies, "Buy has this id since the first start")
+	require.Equal(t, []string{"TASK-001"}, sell.Related, "no task has TASK-002 now, so that the place counts")
+	_, _, err = loaded(t, "- [ ] New\n- [ ] Buy (after TASK-001)\n").Keep(s.head, rows)
+	require.ErrorIs(t, err, ErrCircle)
+	require.ErrorContains(t, err, "TASK-001 after TASK-001")
+}
