@@ -22,6 +22,8 @@ type Question struct {
 // asked is a question as it was understood.
 type asked struct {
 	terms []term
+	// words are all of them in lower case, with a blank before and after each.
+	words string
 	// subject are the words for what the question is about when it does not name that
 	// itself: "How long is it kept?". Needed is set then.
 	subject []term
@@ -41,12 +43,13 @@ const enoughWords = 2
 
 // understand reads a question.
 func (x *Index) understand(q Question) asked {
-	l := languageOf(words(q.Text, false))
+	all := words(q.Text, false)
+	l := languageOf(all)
 	name := "en"
 	if l != nil {
 		name = l.name
 	}
-	a := asked{task: q.Task, yesNo: isYesNo(name, q.Text)}
+	a := asked{words: " " + strings.Join(all, " ") + " ", task: q.Task, yesNo: isYesNo(name, q.Text)}
 	text := q.Text
 	for i := range amounts {
 		if at := amounts[i].asks.FindStringIndex(text); at != nil {

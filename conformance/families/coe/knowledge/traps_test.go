@@ -57,3 +57,29 @@ func TestSearch_It(t *testing.T) {
 		require.Contains(t, a.Entry.Section, tt.section, tt.question)
 	}
 }
+
+// TestSearch_Traps: the words of a question are not enough where a passage has them in
+// statements about different things.
+func TestSearch_Traps(t *testing.T) {
+	t.Parallel()
+	x := open(t, base(t, "harbor.md", harbor))
+	for question, sure := range map[string]bool{
+		"Does the crane lift 20 tons?":            false, // 40 tons, 20 m/s
+		"Does the crane lift 40 tons?":            true,
+		"Which crane lifts 20 tons?":              false,
+		"Which crane lifts 40 tons?":              true,
+		"May the crane be used in winds?":         true, // "It"
+		"Was diesel replaced in 2021?":            false,
+		"Was the fuel pump replaced in 2021?":     true,
+		"How much fuel is sold?":                  false, // 2021 is a year
+		"How much does the crane lift?":           true,
+		"Are database dumps kept for 35 days?":    true,
+		"Are pictures of ships kept for 35 days?": false,
+		"Does the pilot boat leave at 6:00?":      true,
+	} {
+		a := search(t, x, question, "")
+		if a.Sure() != sure {
+			t.Errorf("%s: %v %s", question, a.Confidence, a.Doubt)
+		}
+	}
+}
