@@ -45,7 +45,10 @@ func (b *board) keepIDs(ctx context.Context, seed plan.Seed) (plan.Seed, error) 
 	if err != nil {
 		return seed, err
 	}
-	seed, kept := seed.Keep(head, rows)
+	seed, kept, err := seed.Keep(head, rows)
+	if err != nil {
+		return seed, err
+	}
 	if n := len(kept); n > 0 {
 		var moved []string
 		for _, k := range kept[:min(n, maxNamed)] {
@@ -85,6 +88,22 @@ func (b *board) restore(ctx context.Context) error {
 		b.log.LogAttrs(ctx, slog.LevelInfo, "coe_states_of_other_plans", slog.Int("count", done.Other))
 	}
 	return nil
+}
+
+// pin stores the tasks whose ids come from their places: reports name them by their ids,
+// which must not pass to others when the plan changes.
+func (b *board) pin(ctx context.Context) {
+	if !b.ledger.Shared() {
+		return
+	}
+	err := b.change(ctx, "", func(p *plan.Tx, l ledger.Tx) error {
+		_, rows, err := l.Load(ctx, 0, 0)
+		p.Pin(rows)
+		return err
+	})
+	if err != nil {
+		b.log.LogAttrs(ctx, slog.LevelWarn, "coe_ids_not_stored", slog.String("error", err.Error()))
+	}
 }
 
 // view returns the plan as it is now, for whichever process changed it.

@@ -68,11 +68,14 @@ func (s *server) completed(ctx context.Context, c *call) (any, error) {
 	c.Started(ctx, slog.String("status", r.Status))
 	var kept ledger.Record
 	err = s.change(ctx, c.Tool, func(p *plan.Tx, l ledger.Tx) (err error) {
+		if err = s.mayReport(c, p, r.TaskID); err != nil {
+			return err
+		}
 		switch r.Status {
 		case "partial":
 			err = p.Start(r.TaskID, s.holder(c))
 		case "failed":
-			err = s.fail(c, p, r.TaskID)
+			err = p.Fail(r.TaskID)
 		default:
 			_, err = s.finish(ctx, c, p, l, r.TaskID)
 		}

@@ -245,6 +245,9 @@ func (r *doneReport) keep(ctx context.Context, l ledger.Tx, c *call) ([]ledger.R
 
 // applyDone makes the transition that was reported.
 func (s *server) applyDone(ctx context.Context, c *call, p *plan.Tx, l ledger.Tx, r *doneReport, answer *doneAnswer) error {
+	if err := s.mayReport(c, p, r.TaskID); err != nil {
+		return err
+	}
 	if r.Status == "done" {
 		t := p.Task(r.TaskID)
 		end, err := s.finish(ctx, c, p, l, r.TaskID)
@@ -265,7 +268,7 @@ func (s *server) applyDone(ctx context.Context, c *call, p *plan.Tx, l ledger.Tx
 	}
 	switch r.Status {
 	case "failed":
-		return s.fail(c, p, r.TaskID)
+		return p.Fail(r.TaskID)
 	case "blocked":
 		return p.Hold(r.TaskID, cmp.Or(details.BlockedReason, "reported as blocked"))
 	}

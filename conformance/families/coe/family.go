@@ -247,6 +247,7 @@ func newServer(opts Options) (*server, error) {
 	if err := s.restore(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("coe: %s: %w", path, err), s.board.close(ctx))
 	}
+	s.pin(ctx)
 	if s.team.Index, err = openKnowledge(s.opts.answers()); err != nil {
 		return nil, errors.Join(fmt.Errorf("coe: %w", err), s.board.close(ctx))
 	}

@@ -7,20 +7,13 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/plan"
 )
 
-// fail gives a task up.
-func (b *board) fail(c *call, p *plan.Tx, id string) error {
-	if err := b.mayEnd(c, p, id); err != nil {
-		return err
-	}
-	return p.Fail(id)
-}
-
-// errHeld is the end of a task by another agent than the one that has it.
+// errHeld is a report that would take a task from the agent that has it.
 var errHeld = errors.New("another agent has this task; take it over with reportTaskStatus in_progress first, or wait for its lease to end")
 
-// mayEnd refuses an agent that ends the task of another one. An agent that can never
-// come back, or has not been heard of for longer than the lease, has none.
-func (b *board) mayEnd(c *call, p *plan.Tx, id string) error {
+// mayReport refuses an agent that ends, pauses or blocks the task of another one, or has
+// done a part of it. An agent that can never come back, or has not been heard of for longer
+// than the lease, has none.
+func (b *board) mayReport(c *call, p *plan.Tx, id string) error {
 	t := p.Task(id)
 	switch {
 	case t == nil:

@@ -65,6 +65,23 @@ func TestPlanChanged_StatesFollowTitles(t *testing.T) {
 	require.Contains(t, gone.logs.String(), "coe_states_without_task")
 }
 
+// A report belongs to its task also when nothing else was stored of that.
+func TestPlanChanged_ReportsFollowTitles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	before := onPlan(t, dir, "- [ ] Alpha\n- [ ] Beta\n- [ ] Delta\n")
+	before.call("reportObservation", `{"taskId":"TASK-003","observation":"Delta needs a lock","type":"discovery","severity":"low"}`).ok()
+	require.NoError(t, before.srv.close(t.Context()))
+
+	after := onPlan(t, dir, "- [ ] Delta\n- [ ] Alpha\n- [ ] Gamma\n")
+	view := after.srv.plan.View()
+	require.Equal(t, "Delta", view.Task("TASK-003").Title)
+	require.Equal(t, "Alpha", view.Task("TASK-001").Title)
+	require.Equal(t, "Gamma", view.Task("TASK-004").Title, "a new task has no report")
+	require.NotContains(t, after.logs.String(), "coe_states_restored", "nothing has begun")
+	require.NotContains(t, after.logs.String(), "coe_states_without_task")
+}
+
 // A task that an agent has and is not heard of for longer than the lease goes to others.
 func TestLease_TaskComesBack(t *testing.T) {
 	t.Parallel()
@@ -92,9 +109,9 @@ func TestLease_TaskComesBack(t *testing.T) {
 	})
 }
 
-// Only the agent that has a task ends it, unless its lease is over; another one takes it
-// over in so many words.
-func TestHeld_OnlyItsHolderEndsIt(t *testing.T) {
+// Only the agent that has a task reports on it, unless its lease is over; another one takes
+// it over in so many words.
+func TestHeld_OnlyItsHolderReports(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(o *Options) { o.Lease = time.Hour })
@@ -105,6 +122,14 @@ func TestHeld_OnlyItsHolderEndsIt(t *testing.T) {
 		r.call("reportTaskDone", `{"taskId":"TASK-001","status":"failed"}`).number(409, "another agent has this task")
 		r.call("reportTaskCompleted", `{"task_id":"TASK-001","status":"success"}`).enveloped("INVALID_STATE")
 		r.call("reportTaskStatus", `{"task_id":"TASK-001","status":"done"}`).enveloped("INVALID_STATE")
+		for _, way := range []string{"partial", "blocked"} {
+			r.call("reportTaskDone", `{"taskId":"TASK-001","status":"`+way+`"}`).number(409, "another agent has this task")
+		}
+		for _, way := range []string{"paused", "blocked", "failed"} {
+			r.call("reportTaskStatus", `{"task_id":"TASK-001","status":"`+way+`"}`).enveloped("INVALID_STATE")
+		}
+		r.call("reportTaskCompleted", `{"task_id":"TASK-001","status":"partial"}`).enveloped("INVALID_STATE")
+		require.Equal(t, "ann", r.srv.plan.View().Task("TASK-001").Holder.Agent)
 		require.Equal(t, plan.Queued, r.srv.plan.View().Task("TASK-001").State)
 		r.call("reportTaskDone", `{"taskId":"TASK-004","status":"done"}`).ok() // nobody has it
 		r.call("reportTaskStatus", `{"task_id":"TASK-001","status":"in_progress"}`).ok()

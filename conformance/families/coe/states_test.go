@@ -157,7 +157,7 @@ func TestStates_Torn(t *testing.T) {
 	file := filepath.Join(dir, "coe.db")
 	db, err := sql.Open("sqlite", "file:"+file)
 	require.NoError(t, err)
-	_, err = db.ExecContext(t.Context(), `UPDATE tasks SET body = '{"version":1,"sta'`)
+	_, err = db.ExecContext(t.Context(), `UPDATE tasks SET body = '{"version":1,"sta' WHERE id = 'TASK-001'`)
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
 	_, err = New(Options{DataDir: dir})

@@ -112,6 +112,11 @@ func (s *server) taskStatus(ctx context.Context, c *call) (any, error) {
 
 // applyStatus makes the transition that was reported.
 func (s *server) applyStatus(ctx context.Context, c *call, p *plan.Tx, l ledger.Tx, r *statusReport, answer *statusAnswer) error {
+	if r.Status != "" && r.Status != "in_progress" { // to start the task of another agent is to take it over
+		if err := s.mayReport(c, p, r.TaskID); err != nil {
+			return err
+		}
+	}
 	if err := p.Progress(r.TaskID, r.ProgressPercent, r.hours()); err != nil {
 		return err
 	}
@@ -121,7 +126,7 @@ func (s *server) applyStatus(ctx context.Context, c *call, p *plan.Tx, l ledger.
 	case "blocked":
 		return p.Hold(r.TaskID, cmp.Or(r.Details, "reported as blocked"))
 	case "failed":
-		return s.fail(c, p, r.TaskID)
+		return p.Fail(r.TaskID)
 	case "paused":
 		return p.Pause(r.TaskID)
 	case "done":

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/knowledge"
@@ -11,7 +12,8 @@ import (
 const enough = 0.6
 
 // Verify looks for each criterion in the code: for its words in names, texts and
-// comments. It runs nothing and knows no language, so a PASS says that each criterion
+// comments. All numbers must be there, and a negation where the criterion has one and
+// nowhere else. It runs nothing and knows no language, so a PASS says that each criterion
 // has a trace in the code, and a FAIL which has none. Without a criterion to look at
 // there is no PASS.
 func Verify(r Request) string {
@@ -23,12 +25,16 @@ func Verify(r Request) string {
 	missing := 0
 	for _, c := range criteria {
 		trace := knowledge.Look(c, r.Code)
-		if trace.Share >= enough {
+		switch {
+		case trace.Share < enough || trace.Numberless:
+			lines = append(lines, fmt.Sprintf("- not found: %s (the code does not mention %s)", c, strings.Join(trace.Missing, ", ")))
+		case trace.Denied:
+			lines = append(lines, fmt.Sprintf("- not found: %s (of this and line %d only one has a negation: %s)", c, trace.Line, short(trace.Text)))
+		default:
 			lines = append(lines, fmt.Sprintf("- found: %s (line %d: %s)", c, trace.Line, short(trace.Text)))
 			continue
 		}
 		missing++
-		lines = append(lines, fmt.Sprintf("- not found: %s (the code does not mention %s)", c, strings.Join(trace.Missing, ", ")))
 	}
 	verdict := fmt.Sprintf("PASS - each of %d criteria has a trace in the code; nothing was run", len(criteria))
 	switch problem := unfinished(r.Code); {
@@ -40,6 +46,9 @@ func Verify(r Request) string {
 	return verdict + "\n" + strings.Join(lines, "\n")
 }
 
+// numbered is the number of an item of a list, which is none of the criterion.
+var numbered = regexp.MustCompile(`^\d+[.)]\s+`)
+
 // criteriaOf returns what must hold: the criteria of the task, else the lines of what
 // the caller wrote.
 func criteriaOf(r Request) []string {
@@ -48,7 +57,8 @@ func criteriaOf(r Request) []string {
 	}
 	var out []string
 	for line := range strings.Lines(r.Text) {
-		if line = strings.Trim(line, " \t\r\n-*"); line != "" {
+		line = numbered.ReplaceAllString(strings.Trim(line, " \t\r\n-*"), "")
+		if line != "" {
 			out = append(out, line)
 		}
 	}

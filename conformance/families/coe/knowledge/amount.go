@@ -6,7 +6,8 @@ import (
 	"unicode"
 )
 
-// An amount is what an answer to "how long", "how large" or "how many" must have.
+// An amount is what an answer to "how long", "how large", "how many" or "how much" must
+// have.
 type amount struct {
 	asks *regexp.Regexp
 	// units are the words of which one is beside the number, dense the characters in
@@ -45,6 +46,7 @@ var amounts = []amount{
 		units: set(sizes + " " + lengths), dense: "节米素",
 	},
 	{asks: regexp.MustCompile(`(?i)\bhow many\b|\bwie ?viele\b|\bcombien (?:de|d['’])|\bcuánt[oa]s\b|几个|多少个`), counts: true},
+	{asks: regexp.MustCompile(`(?i)\bhow much\b|\bwie ?viel\b|\bcuánt[oa]\b`)},
 }
 
 // numbers are numbers in words, and words that do for one.
@@ -55,6 +57,9 @@ var numbers = set(`one two three four five six seven eight nine ten eleven twelv
 	jährlich jede jeder jedes jeden alle einmal zweimal
 	un une deux trois quatre cinq sept huit neuf dix onze douze quinze vingt trente cent mille chaque tous toutes
 	uno una dos tres cuatro cinco seis siete ocho nueve diez doce veinte treinta cien mil cada`)
+
+// year is a number that is no amount.
+var year = regexp.MustCompile(`^(?:19|20)\d\d$`)
 
 const denseNumbers = "一二两三四五六七八九十百千万每"
 
@@ -101,7 +106,7 @@ func (x *Index) tells(j *judged, a *asked) bool {
 func (a *amount) in(sentence string, all []string) bool {
 	number, unit := strings.ContainsAny(sentence, denseNumbers), a.units == nil || strings.ContainsAny(sentence, a.dense+"%")
 	for _, w := range all {
-		number = number || isNumber(w)
+		number = number || isNumber(w) && !year.MatchString(w)
 		unit = unit || a.units[strings.TrimLeftFunc(w, unicode.IsDigit)]
 	}
 	return number && unit

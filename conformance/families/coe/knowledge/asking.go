@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +22,8 @@ type Question struct {
 // asked is a question as it was understood.
 type asked struct {
 	terms []term
+	// words are all of them in lower case, with a blank before and after each.
+	words string
 	// subject are the words for what the question is about when it does not name that
 	// itself: "How long is it kept?". Needed is set then.
 	subject []term
@@ -35,17 +38,18 @@ type asked struct {
 }
 
 // enoughWords is how many words of its own make a question complete: with fewer,
-// "it" must be known.
+// "it" must be known. With more, it must be what the asker names, if that is anything.
 const enoughWords = 2
 
 // understand reads a question.
 func (x *Index) understand(q Question) asked {
-	l := languageOf(words(q.Text, false))
+	all := words(q.Text, false)
+	l := languageOf(all)
 	name := "en"
 	if l != nil {
 		name = l.name
 	}
-	a := asked{task: q.Task, yesNo: isYesNo(name, q.Text)}
+	a := asked{words: " " + strings.Join(all, " ") + " ", task: q.Task, yesNo: isYesNo(name, q.Text)}
 	text := q.Text
 	for i := range amounts {
 		if at := amounts[i].asks.FindStringIndex(text); at != nil {
@@ -59,15 +63,29 @@ func (x *Index) understand(q Question) asked {
 	}
 	a.terms = x.terms(text)
 	own := specific(a.terms)
-	vague := len(own) == 0 && len(a.terms) > 0 || pronoun.MatchString(q.Text) && !expletive.MatchString(q.Text)
-	if !vague || len(own) >= enoughWords {
+	refers := pronoun.MatchString(q.Text) && !expletive.MatchString(q.Text)
+	vague := len(own) == 0 && len(a.terms) > 0 || refers
+	complete := len(own) >= enoughWords
+	if !vague || complete && !pointsOut(q.Text, own) {
 		return a
 	}
-	a.needed = true
-	if a.subject = known(x.terms(q.Context)); a.subject == nil && len(specific(x.terms(q.Context))) == 0 {
-		a.subject = known(x.terms(q.Subject))
+	around := specific(x.terms(q.Context))
+	if len(around) == 0 {
+		around = specific(x.terms(q.Subject))
 	}
+	a.subject, a.needed = known(around), !complete || len(around) > 0
 	return a
+}
+
+// pointsOut reports whether the pronoun of a question comes before its own words, and so
+// means none of them: "Is it kept for 35 days?".
+func pointsOut(question string, own []term) bool {
+	at := pronoun.FindStringIndex(question)
+	if at == nil {
+		return false
+	}
+	before := words(question[:at[0]], false)
+	return !slices.ContainsFunc(own, func(t term) bool { return slices.Contains(before, t.word) })
 }
 
 // specific returns the terms that are neither general nor everyday words.

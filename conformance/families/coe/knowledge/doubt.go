@@ -34,10 +34,18 @@ func (x *Index) doubt(j *judged, a *asked) (most float64, why string) {
 	}
 	missing := absent(a.terms, has, func(t *term) bool { return t.strange && !t.plain && !t.dense })
 	if a.yesNo || j.entry.code { // code has many words, and says little by them
-		missing = absent(a.terms, has, func(t *term) bool { return (!t.plain || common[t.word] || acts[t.word]) && !t.dense })
+		missing = absent(a.terms, has, telling)
 	}
 	if len(missing) > 0 {
 		return lacking, "it does not say " + quotedWords(missing)
+	}
+	if j.quote.text != "" && !j.entry.code {
+		if !x.numbered(j, a) {
+			return lacking, "its number is of something else"
+		}
+		if a.yesNo && !x.together(j, a) {
+			return lacking, "no sentence has all of it"
+		}
 	}
 	if a.amount != nil && !x.tells(j, a) {
 		return lacking, "it gives no such number"
@@ -51,6 +59,9 @@ func (x *Index) doubt(j *judged, a *asked) (most float64, why string) {
 	}
 	return oneWord, ""
 }
+
+// telling reports whether a word may be what a question for a yes or a no is about.
+func telling(t *term) bool { return (!t.plain || common[t.word] || acts[t.word]) && !t.dense }
 
 // subjectShare is how much of the subject an entry must have to be about it.
 const subjectShare = 1. / 3

@@ -140,7 +140,10 @@ func compile(drafts []draft, next int) (Seed, error) {
 		d.Created = d.Created.Add(time.Duration(i) * time.Minute) // the first in the file is the oldest
 		seed.Tasks = append(seed.Tasks, d.Task)
 	}
-	return seed, acyclic(drafts, byID)
+	if way := circle(seed.Tasks); way != nil {
+		return Seed{}, byID[way[0]].errorf("tasks wait for each other: %s; remove one of these dependencies", strings.Join(way, " after "))
+	}
+	return seed, nil
 }
 
 // check refuses what the tools could not work with.
@@ -190,6 +193,9 @@ func (d *draft) resolve(names []string, byID map[string]*draft, byTitle map[stri
 		case found == d:
 			return nil, d.errorf("task %s names itself; remove that", d.ID)
 		}
+		if found.Numbered && name == found.ID {
+			d.byPlace = append(d.byPlace, name)
+		}
 		if !slices.Contains(out, found.ID) {
 			out = append(out, found.ID)
 		}
@@ -199,35 +205,38 @@ func (d *draft) resolve(names []string, byID map[string]*draft, byTitle map[stri
 
 func folded(title string) string { return strings.ToLower(strings.Join(strings.Fields(title), " ")) }
 
-// acyclic refuses tasks that wait for each other: none of them could begin.
-func acyclic(drafts []draft, byID map[string]*draft) error {
+// circle returns tasks of which each waits for the next, and the last is the first: none
+// of them could begin. It is nil when there are none.
+func circle(tasks []Task) []string {
 	const (
 		open = 1 + iota
 		done
 	)
-	marks := map[string]int{}
-	var visit func(d *draft, way []string) error
-	visit = func(d *draft, way []string) error {
-		way = append(way, d.ID)
-		switch marks[d.ID] {
+	byID, marks := map[string]*Task{}, map[string]int{}
+	for i := range tasks {
+		byID[tasks[i].ID] = &tasks[i]
+	}
+	var visit func(t *Task, way []string) []string
+	visit = func(t *Task, way []string) []string {
+		way = append(way, t.ID)
+		switch marks[t.ID] {
 		case done:
 			return nil
 		case open:
-			way = way[slices.Index(way, d.ID):]
-			return d.errorf("tasks wait for each other: %s; remove one of these dependencies", strings.Join(way, " after "))
+			return way[slices.Index(way, t.ID):]
 		}
-		marks[d.ID] = open
-		for _, id := range d.Dependencies {
-			if err := visit(byID[id], way); err != nil {
-				return err
+		marks[t.ID] = open
+		for _, id := range t.Dependencies {
+			if found := visit(byID[id], way); found != nil {
+				return found
 			}
 		}
-		marks[d.ID] = done
+		marks[t.ID] = done
 		return nil
 	}
-	for i := range drafts {
-		if err := visit(&drafts[i], nil); err != nil {
-			return err
+	for i := range tasks {
+		if found := visit(&tasks[i], nil); found != nil {
+			return found
 		}
 	}
 	return nil

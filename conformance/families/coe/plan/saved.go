@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 )
@@ -134,9 +135,9 @@ var ErrSaved = errors.New("the stored state of a task cannot be restored")
 
 // Restored tells what became of rows.
 type Restored struct {
-	// Kept is how many tasks have a stored state.
+	// Kept is how many tasks have a stored state, of those that have one besides an id.
 	Kept int
-	// Dropped are tasks of this plan that the plan no longer has. Their rows stay.
+	// Dropped are such tasks of this plan that the plan no longer has. Their rows stay.
 	Dropped []string
 	// Other is how many rows are of other plans.
 	Other int
@@ -163,12 +164,17 @@ func (tx *Tx) Restore(head Head, rows []Row) (Restored, error) {
 			if err != nil {
 				return done, fmt.Errorf("%w: task %s of plan %q: %w", ErrSaved, row.ID, row.Plan, err)
 			}
-			if t == nil {
+			pinned := onlyPinned(row)
+			if t == nil && !pinned {
 				done.Dropped = append(done.Dropped, row.ID)
+			}
+			if t == nil {
 				continue
 			}
 			tx.take(t)
-			done.Kept++
+			if !pinned {
+				done.Kept++
+			}
 		}
 	}
 	tx.epoch, tx.revision = head.Epoch, head.Revision
@@ -178,12 +184,19 @@ func (tx *Tx) Restore(head Head, rows []Row) (Restored, error) {
 	return done, nil
 }
 
-// another reports whether a row is of a task with another title than the one that has
-// its id in this plan by its place.
+// onlyPinned reports whether a row has the id of a task and nothing else.
+func onlyPinned(row Row) bool {
+	var s saved
+	return json.Unmarshal(row.Body, &s) == nil && s.Title != "" &&
+		reflect.DeepEqual(s, saved{Version: saveVersion, Title: s.Title, State: stateWords[Queued]})
+}
+
+// another reports whether a row is of a task that had its id by its place, with another
+// title than the one that has the id in this plan.
 func (p *Plan) another(row Row) bool {
 	planned := p.planned[row.ID]
 	var s saved
-	return planned != nil && planned.Numbered && json.Unmarshal(row.Body, &s) == nil && s.Title != "" && folded(s.Title) != folded(planned.Title)
+	return planned != nil && json.Unmarshal(row.Body, &s) == nil && s.Title != "" && folded(s.Title) != folded(planned.Title)
 }
 
 // take puts a restored task in the place of its older form.

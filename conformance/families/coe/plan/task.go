@@ -98,6 +98,9 @@ type Task struct {
 	Numbered bool      `json:"-"`
 	Created  time.Time `json:"createdAt"`
 
+	// byPlace are the ids in Dependencies and Related that the file names although it
+	// gives them to no task: they come from places.
+	byPlace []string
 	// verification is the task that checks this one, once it has been done.
 	verification string
 	// order is the age: of two tasks the lower is the older.

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,11 +14,20 @@ import (
 // another place in the plan now.
 type Kept struct{ Title, ID, Instead string }
 
+// ErrTaken is a file that gives a task the id under which the state of another one is
+// stored.
+var ErrTaken = errors.New("two tasks with one id")
+
+// ErrCircle is a plan in which no task of some could begin, since its ids stay with titles.
+var ErrCircle = errors.New("tasks wait for each other")
+
 // Keep returns the seed with the ids that its tasks had when their states were stored.
 // An id that a file gives is the task's own. One that came from the place in the file
 // goes by the title: a state never passes to another task because a line was added
-// above it. New tasks get ids that no stored task has.
-func (s Seed) Keep(head Head, rows []Row) (Seed, []Kept) {
+// above it. New tasks get ids that no stored task has. A name such as TASK-001 in
+// the file is the task that has this id now, if one has. The error is [ErrTaken] or
+// [ErrCircle].
+func (s Seed) Keep(head Head, rows []Row) (Seed, []Kept, error) {
 	stored, taken := map[string][]string{}, map[string]bool{}
 	for _, row := range rows {
 		taken[row.ID] = true
@@ -30,8 +40,11 @@ func (s Seed) Keep(head Head, rows []Row) (Seed, []Kept) {
 	for _, ids := range stored {
 		slices.Sort(ids)
 	}
+	given := map[string]string{} // by the id that the file gives, the title
 	for _, t := range s.Tasks {
-		taken[t.ID] = taken[t.ID] || !t.Numbered
+		if !t.Numbered {
+			given[t.ID], taken[t.ID] = t.Title, true
+		}
 	}
 	ids := map[string]string{} // by the place in the file
 	moved := []*Task{}         // what is not where it was
@@ -47,6 +60,9 @@ func (s Seed) Keep(head Head, rows []Row) (Seed, []Kept) {
 	var fresh []string
 	for _, t := range moved {
 		switch of := stored[key(t)]; {
+		case len(of) > 0 && given[of[0]] != "":
+			return s, nil, fmt.Errorf("%w: task id %s of %q is the one that %q has got; give the former another id, or the latter this one",
+				ErrTaken, of[0], given[of[0]], t.Title)
 		case len(of) > 0:
 			ids[t.ID], stored[key(t)] = of[0], of[1:]
 		case taken[t.ID]:
@@ -65,16 +81,43 @@ func (s Seed) Keep(head Head, rows []Row) (Seed, []Kept) {
 		ids[place] = fmt.Sprintf(idPrefix+"%03d", next)
 		next++
 	}
-	return s.renamed(ids, next)
+	out, kept := s.renamed(ids, next)
+	if way := circle(out.Tasks); way != nil {
+		return s, nil, fmt.Errorf("%w: %s; their ids are those of before the plan changed, so name tasks by titles", ErrCircle, strings.Join(way, " after "))
+	}
+	return out, kept, nil
+}
+
+// Pin has the tasks stored whose ids come from their places, but for those that the rows
+// have: [Seed.Keep] finds their ids again.
+func (tx *Tx) Pin(rows []Row) {
+	have := map[[2]string]bool{}
+	for _, row := range rows {
+		have[[2]string{row.Plan, row.ID}] = true
+	}
+	for id, planned := range tx.plan.planned {
+		if t := tx.tasks[id]; t != nil && planned.Numbered && !have[[2]string{planned.Reference.PlanID, id}] {
+			tx.touch(t)
+		}
+	}
 }
 
 // renamed returns the seed with other ids for some tasks.
 func (s Seed) renamed(ids map[string]string, next int) (Seed, []Kept) {
 	of := func(id string) string { return cmp.Or(ids[id], id) }
-	all := func(list []string) []string {
-		out := slices.Clone(list)
-		for i := range out {
-			out[i] = of(out[i])
+	has := map[string]bool{}
+	for i := range s.Tasks {
+		has[of(s.Tasks[i].ID)] = true
+	}
+	all := func(t *Task, list []string) []string {
+		out := []string{}
+		for _, id := range list {
+			if !has[id] || !slices.Contains(t.byPlace, id) {
+				id = of(id)
+			}
+			if !slices.Contains(out, id) { // by its title, and by the id it had
+				out = append(out, id)
+			}
 		}
 		return out
 	}
@@ -85,7 +128,7 @@ func (s Seed) renamed(ids map[string]string, next int) (Seed, []Kept) {
 			kept = append(kept, Kept{t.Title, id, t.ID})
 			t.ID, t.TicketID = id, "TICKET-"+strings.TrimPrefix(id, idPrefix)
 		}
-		t.Dependencies, t.Related = all(t.Dependencies), all(t.Related)
+		t.Dependencies, t.Related = all(&t, t.Dependencies), all(&t, t.Related)
 		out.Tasks = append(out.Tasks, t)
 	}
 	return out, kept

@@ -55,7 +55,8 @@ func TestKeep(t *testing.T) {
 				s.put(tx)
 				return err
 			})
-			seed, kept := loaded(t, tt.after).Keep(s.head, s.get(New(Seed{}).View()))
+			seed, kept, err := loaded(t, tt.after).Keep(s.head, s.get(New(Seed{}).View()))
+			require.NoError(t, err)
 			var got []string
 			for _, task := range seed.Tasks {
 				got = append(got, task.ID+" "+task.Title)
@@ -78,7 +79,8 @@ func TestKeep_Names(t *testing.T) {
 		s.put(tx)
 		return err
 	})
-	seed, kept := loaded(t, "- [ ] New\n- [ ] Buy\n- [ ] Paint (after Buy)\n  - related: New\n").Keep(s.head, s.get(New(Seed{}).View()))
+	seed, kept, err := loaded(t, "- [ ] New\n- [ ] Buy\n- [ ] Paint (after Buy)\n  - related: New\n").Keep(s.head, s.get(New(Seed{}).View()))
+	require.NoError(t, err)
 	require.Equal(t, []Kept{{"New", "TASK-004", "TASK-001"}, {"Buy", "TASK-001", "TASK-002"}}, kept)
 	paint := seed.Tasks[2]
 	require.Equal(t, []string{"TASK-001"}, paint.Dependencies)
@@ -96,4 +98,51 @@ func TestKeep_Names(t *testing.T) {
 		return err
 	})
 	require.Equal(t, Queued, other.View().Task("TASK-001").State)
+}
+
+// TestKeep_TakenID: an id that a file gives is never that of two tasks, nor of a state that
+// another task has left.
+func TestKeep_TakenID(t *testing.T) {
+	t.Parallel()
+	s := &shelf{}
+	p := New(loaded(t, "- [ ] Buy\n- [ ] Paint\n"))
+	update(t, p, func(tx *Tx) error {
+		err := tx.Fail("TASK-001")
+		s.put(tx)
+		return err
+	})
+	rows := s.get(New(Seed{}).View())
+	_, _, err := loaded(t, "- [ ] TASK-001: Sell\n- [ ] Buy\n").Keep(s.head, rows)
+	require.ErrorIs(t, err, ErrTaken)
+	require.ErrorContains(t, err, `task id TASK-001 of "Sell" is the one that "Buy" has got`)
+	for text, want := range map[string]State{"- [ ] TASK-001: Sell\n": Queued, "- [ ] TASK-001: Buy\n": Failed} {
+		seed, _, err := loaded(t, text).Keep(s.head, rows)
+		require.NoError(t, err)
+		again := New(seed)
+		update(t, again, func(tx *Tx) error { _, err := tx.Restore(s.head, rows); return err })
+		require.Equal(t, want, again.View().Task("TASK-001").State, text)
+	}
+}
+
+// TestKeep_AfterID: what a file names by an id that it does not give is the task that has
+// the id, not the one whose place would give it.
+func TestKeep_AfterID(t *testing.T) {
+	t.Parallel()
+	s := &shelf{}
+	p := New(loaded(t, "- [ ] Buy\n- [ ] Paint\n- [ ] Sell (after TASK-001)\n"))
+	update(t, p, func(tx *Tx) error {
+		tx.Pin(nil)
+		s.put(tx)
+		return nil
+	})
+	rows := s.get(New(Seed{}).View())
+	seed, _, err := loaded(t, "- [ ] New\n- [ ] Buy\n- [ ] Sell (after TASK-001)\n  - after: Buy\n  - related: TASK-002\n").Keep(s.head, rows)
+	require.NoError(t, err)
+	sell := seed.Tasks[2]
+	require.Equal(t, "TASK-003", sell.ID)
+	require.Equal(t, []string{"TASK-001"}, sell.Dependencies, "Buy has this id since the first start")
+	require.Equal(t, []string{"TASK-001"}, sell.Related, "no task has TASK-002 now, so that the place counts")
+	_, _, err = loaded(t, "- [ ] New\n- [ ] Buy (after TASK-001)\n").Keep(s.head, rows)
+	require.ErrorIs(t, err, ErrCircle)
+	require.ErrorContains(t, err, "TASK-001 after TASK-001")
 }
