@@ -95,12 +95,46 @@ func rows(glyphs []glyph) [][]glyph {
 				size = max(size, glyphs[j].size)
 			}
 		}
+		j += hanging(glyphs[i:j], glyphs[j:], size)
 		row := glyphs[i:j]
 		slices.SortStableFunc(row, func(a, b glyph) int { return cmp.Compare(a.x, b.x) })
 		out = append(out, row)
 		i = j
 	}
 	return out
+}
+
+// hanging moves the subscripts of a row to the front of the glyphs below it, and counts
+// them. In a row with superscripts they are too far from the topmost base line.
+func hanging(row, below []glyph, size float64) int {
+	lowest := row[len(row)-1].y
+	slices.SortStableFunc(row, func(a, b glyph) int { return cmp.Compare(a.x, b.x) })
+	var first, rest []glyph
+	for i := 0; i < len(below) && lowest-below[i].y < size/2; i++ {
+		g := below[i]
+		if len(first) > 0 && g.goesOn(&first[len(first)-1]) || isSubscript(row, &g) {
+			first = append(first, g)
+		} else {
+			rest = append(rest, g)
+		}
+	}
+	copy(below, slices.Concat(first, rest))
+	return len(first)
+}
+
+// isSubscript reports whether a glyph hangs at the right of a larger one of a row, which is
+// sorted. A superscript may stand between them.
+func isSubscript(row []glyph, g *glyph) bool {
+	const nearest = 3 // that are looked at
+	if strings.TrimSpace(g.text) == "" {
+		return false
+	}
+	next, _ := slices.BinarySearchFunc(row, g.x+g.size/2, func(of glyph, x float64) int { return cmp.Compare(of.x, x) })
+	return slices.ContainsFunc(row[max(next-nearest, 0):next], func(of glyph) bool {
+		down := of.y - g.y
+		return strings.TrimSpace(of.text) != "" && g.size < smallSize*of.size && down > 0 && down < of.size/2 &&
+			math.Abs(g.x-of.x-of.w) < wordGap*of.size
+	})
 }
 
 // split makes segments of a row.
