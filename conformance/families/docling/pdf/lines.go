@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // A segment is text of one line without a large gap in it: a word, a sentence
@@ -139,7 +138,7 @@ func isSubscript(row []glyph, g *glyph) bool {
 
 // split makes segments of a row.
 func split(row []glyph) []segment {
-	var out []segment
+	var parts [][]glyph
 	var part []glyph
 	end := math.Inf(-1)
 	spaced := false
@@ -155,7 +154,7 @@ func split(row []glyph) []segment {
 				continue // drawn twice, to look bold
 			}
 			if g.x-end > segmentGap*max(g.size, last.size) {
-				out = append(out, newSegment(part))
+				parts = append(parts, part)
 				part = nil
 			}
 		}
@@ -163,7 +162,12 @@ func split(row []glyph) []segment {
 		end = max(g.x+g.w, g.x)
 	}
 	if len(part) > 0 {
-		out = append(out, newSegment(part))
+		parts = append(parts, part)
+	}
+	trackAlike(parts)
+	out := make([]segment, len(parts))
+	for i, part := range parts {
+		out[i] = newSegment(part)
 	}
 	return out
 }
@@ -205,34 +209,6 @@ func newSegment(part []glyph) segment {
 		}
 	}
 	return s
-}
-
-// fewestTracked is how many letters letter-spaced text has at least.
-const fewestTracked = 5
-
-// tracking is the white between all letters of a letter-spaced text, beyond which words
-// are apart. It is 0 for other text, in which most letters of a word touch.
-func tracking(part []glyph) float64 {
-	if len(part) < fewestTracked {
-		return 0
-	}
-	var gaps []float64
-	for i := range part {
-		if strings.ContainsFunc(part[i].text, unicode.IsDigit) {
-			return 0 // a row of numbers
-		}
-		if i > 0 && !part[i].spaced {
-			gaps = append(gaps, part[i].x-part[i-1].x-part[i-1].w)
-		}
-	}
-	if len(gaps) < fewestTracked-1 {
-		return 0
-	}
-	slices.Sort(gaps)
-	if track := gaps[len(gaps)/4]; track > wordGap*part[0].size {
-		return track
-	}
-	return 0
 }
 
 // mostFrequent is the key with the highest count; the larger one of equals.

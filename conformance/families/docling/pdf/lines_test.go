@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A subscript stays in its line, also where a superscript stands in it, and small text below
+// A subscript stays in its line, also in one with a superscript, and small text below
 // large text in a cell beside does not come into its line.
 func TestRows_Subscripts_S2_CONV_01(t *testing.T) {
 	t.Parallel()
@@ -42,6 +42,38 @@ func TestRows_Subscripts_S2_CONV_01(t *testing.T) {
 				got = append(got, strings.Join(parts, " "))
 			}
 			require.Equal(t, tt.want, got)
+		})
+	}
+}
+
+// A word of letter-spaced text is too short to tell that it is, so the words beside it tell.
+func TestSplit_LetterSpaced_S2_CONV_01(t *testing.T) {
+	t.Parallel()
+	spaced := func(text string, gap, x float64) []glyph {
+		var out []glyph
+		for _, r := range text {
+			out = append(out, glyph{text: string(r), x: x, w: 6, size: 10})
+			x += 6 + gap
+		}
+		return out
+	}
+	for name, tt := range map[string]struct {
+		row  []glyph
+		want string
+	}{
+		"at the end":     {spaced("SPACED TITLE HERE", 4, 0), "SPACED TITLE HERE"},
+		"at the start":   {spaced("ON THE HARBOR", 4, 0), "ON THE HARBOR"},
+		"between":        {spaced("CRANES AND HARBOR", 4, 0), "CRANES AND HARBOR"},
+		"a number":       {spaced("REPORT 2024", 4, 0), "REPORT 2024"},
+		"numbers beside": {append(spaced("AMOUNT", 3, 0), spaced("123", 6, 100)...), "AMOUNT 1 2 3"},
+		"plain beside":   {append(spaced("AMOUNT", 3, 0), spaced("of it", 0, 100)...), "AMOUNT of it"},
+		"dots":           {append(spaced("to ", 0, 0), spaced("........", 3, 30)...), "to . . . . . . . ."},
+		"only numbers":   {spaced("12345 a", 3, 0), "1 2 3 4 5 a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLine(1, split(tt.row))
+			require.Equal(t, tt.want, l.text())
 		})
 	}
 }
