@@ -59,13 +59,29 @@ func TestColumns_S2_CONV_01(t *testing.T) {
 		content string
 		want    string
 	}{
-		"two":                    {column(50, 700, 14, "a", 8) + column(300, 700, 14, "b", 8), inOrder("a", "b")},
-		"other base lines":       {column(50, 700, 14, "a", 8) + column(300, 695, 13, "b", 8), inOrder("a", "b")},
-		"the last one is short":  {column(50, 700, 14, "a", 8) + column(300, 700, 14, "d", 3), inOrder("a", "d")},
-		"three":                  {column(50, 700, 14, "a", 8) + column(230, 700, 14, "b", 8) + column(410, 700, 14, "c", 8), inOrder("a", "b", "c")},
-		"below a line over both": {at("F1", 10, 50, 730, "x 1 "+strings.Repeat("over both of them ", 5)) + column(50, 700, 14, "a", 8) + column(300, 700, 14, "b", 8), "x1 " + inOrder("a", "b")},
-		"and a line below them":  {column(50, 700, 14, "a", 8) + column(300, 700, 14, "b", 8) + at("F1", 10, 50, 560, "x 1 "+strings.Repeat("over both of them ", 5)), inOrder("a", "b") + " x1"},
-		"below a head in parts":  {at("F1", 10, 50, 722, "x 1") + at("F1", 10, 310, 722, "y 1") + column(50, 700, 14, "a", 8) + column(300, 700, 14, "b", 8), "x1 y1 " + inOrder("a", "b")},
+		"two":                     {column(50, 700, 14, "a", 8) + column(300, 700, 14, "b", 8), inOrder("a", "b")},
+		"other base lines":        {column(50, 700, 14, "a", 8) + column(300, 695, 13, "b", 8), inOrder("a", "b")},
+		"the last one is short":   {column(50, 700, 14, "a", 8) + column(300, 700, 14, "d", 3), inOrder("a", "d")},
+		"three":                   {column(50, 700, 14, "a", 8) + column(230, 700, 14, "b", 8) + column(410, 700, 14, "c", 8), inOrder("a", "b", "c")},
+		"below a line over both":  {at("F1", 10, 50, 730, "x 1 "+strings.Repeat("over both of them ", 5)) + column(50, 700, 14, "a", 8) + column(300, 700, 14, "b", 8), "x1 " + inOrder("a", "b")},
+		"and a line below them":   {column(50, 700, 14, "a", 8) + column(300, 700, 14, "b", 8) + at("F1", 10, 50, 560, "x 1 "+strings.Repeat("over both of them ", 5)), inOrder("a", "b") + " x1"},
+		"below a head in parts":   {at("F1", 10, 50, 722, "x 1") + at("F1", 10, 310, 722, "y 1") + column(50, 700, 14, "a", 8) + column(300, 700, 14, "b", 8), "x1 y1 " + inOrder("a", "b")},
+		"a short line below them": {column(50, 700, 14, "a", 8) + column(300, 700, 14, "b", 8) + at("F1", 10, 50, 570, "x 1 below"), inOrder("a", "b") + " x1"},
+		"below a short column":    {column(50, 700, 14, "a", 8) + column(300, 700, 14, "d", 3) + at("F1", 10, 50, 570, "x 1 below"), inOrder("a", "d") + " x1"},
+		"below three": {
+			column(50, 700, 14, "a", 8) + column(230, 700, 14, "b", 8) + column(410, 700, 14, "d", 3) + at("F1", 10, 50, 570, "x 1 below") + at("F1", 10, 50, 556, "y 1 below"),
+			inOrder("a", "b", "d") + " x1 y1",
+		},
+		"a short line in the first": {column(50, 700, 14, "a", 8) + at("F1", 10, 50, 570, "x 1 in it") + column(300, 700, 14, "b", 8), inOrder("a") + " x1 " + inOrder("b")},
+		"drawn last, beside the second": {
+			column(50, 700, 14, "d", 3) + column(300, 700, 14, "a", 8) + at("F1", 10, 50, 644, "x 1 beside"), inOrder("d") + " x1 " + inOrder("a"),
+		},
+		"a short line between columns": {
+			column(50, 700, 14, "a", 8) + column(300, 700, 14, "b", 8) + at("F1", 10, 50, 574, "x 1 between") + column(50, 550, 14, "c", 8) + column(300, 550, 14, "a", 8),
+			inOrder("a", "b") + " x1 " + inOrder("c", "a"),
+		},
+		"a column that is drawn last": {column(180, 700, 14, "d", 3) + column(340, 700, 14, "a", 8) + column(50, 700, 14, "b", 8), inOrder("b", "d", "a")},
+		"two short columns below":     {column(50, 700, 14, "a", 8) + column(300, 700, 14, "b", 8) + column(50, 574, 14, "d", 3) + column(300, 574, 14, "d", 3), inOrder("a", "d", "b", "d")},
 		"two times two": {
 			column(50, 700, 14, "a", 8) + column(300, 700, 14, "b", 8) + at("F1", 10, 50, 560, "x 1 "+strings.Repeat("over both of them ", 5)) +
 				column(50, 520, 14, "c", 8) + column(300, 520, 14, "d", 3), inOrder("a", "b") + " x1 " + inOrder("c", "d"),

@@ -217,10 +217,11 @@ func columnGutter(all []piece) (best gutter, ok bool) {
 		return best, false
 	}
 	found := flows(all)
-	var lines []box // and tables
+	var lines []box // in the order in which they are drawn, then tables
 	for i := range found {
 		lines = append(lines, found[i].lines...)
 	}
+	drawn := len(lines)
 	for i := range all {
 		if all[i].table != nil {
 			lines = append(lines, all[i].box)
@@ -230,6 +231,7 @@ func columnGutter(all []piece) (best gutter, ok bool) {
 	slices.SortStableFunc(found, func(a, b flow) int { return cmp.Compare(len(b.lines), len(a.lines)) })
 	found = found[:min(len(found), maxFlows)]
 	tries := 0
+	var pairs []pair
 	for i := range found {
 		a := &found[i]
 		for j := i + 1; j < len(found) && len(a.lines) >= fullFlow && tries < maxGutters; j++ {
@@ -240,13 +242,32 @@ func columnGutter(all []piece) (best gutter, ok bool) {
 				continue
 			}
 			tries++
-			g, sound := reach(lines, gutter{(white.l + white.r) / 2, top, bottom}, a.size)
+			between := gutter{(white.l + white.r) / 2, top, bottom}
+			g, sound := reach(lines, between, a.size)
+			if sound {
+				pairs = append(pairs, pair{between, white, a.size})
+			}
 			if sound && (!ok || g.top-g.bottom > best.top-best.bottom) {
 				best, ok = g, true
 			}
 		}
 	}
+	end := best.bottom
+	for _, p := range pairs {
+		if p.white.l <= best.x && best.x <= p.white.r && p.top <= best.top && p.bottom >= best.bottom {
+			end = max(end, best.end(lines[:drawn], p))
+		}
+	}
+	best.bottom = end
 	return best, ok
+}
+
+// A pair is two columns that stand beside each other: the gutter as far as both of them reach,
+// all white between them, and the size of the text.
+type pair struct {
+	gutter
+	white span
+	size  float64
 }
 
 // reach makes a gutter reach up and down over all lines that do not cross it, as long as they
@@ -280,4 +301,40 @@ func reach(lines []box, g gutter, size float64) (reached gutter, sound bool) {
 		}
 	}
 	return g, true
+}
+
+// end is where a pair of columns at a gutter ends: above text on the side of the first of them
+// that is drawn next after the other one, and after all of both, as is what stands below it.
+func (g *gutter) end(lines []box, of pair) float64 {
+	var around []int // from the top down
+	for i, b := range lines {
+		if (b.l >= g.x || b.r <= g.x) && b.b < of.top && b.t > g.bottom {
+			around = append(around, i)
+		}
+	}
+	if len(around) == 0 {
+		return g.bottom
+	}
+	slices.SortStableFunc(around, func(a, b int) int { return cmp.Compare(lines[b].t, lines[a].t) })
+	isLeft := func(i int) bool { return lines[i].r <= g.x }
+	first := isLeft(slices.Min(around))
+	earliest := make([]int, len(around)+1) // of a line and all below it
+	earliest[len(around)] = len(lines)
+	others := make([]int, len(around)+1) // as many as are not on that side
+	for k := len(around) - 1; k >= 0; k-- {
+		earliest[k], others[k] = min(earliest[k+1], around[k]), others[k+1]
+		if isLeft(around[k]) != first {
+			others[k]++
+		}
+	}
+	latest, lowest := -1, math.Inf(1) // of the lines above
+	for k, i := range around {
+		b := lines[i]
+		if b.t < of.bottom+of.size/2 && b.t < lowest+of.size/2 && isLeft(i) == first && i > 0 && isLeft(i-1) != first &&
+			earliest[k] > latest && (others[k] == 0 || others[k] >= fullFlow) {
+			return b.t
+		}
+		latest, lowest = max(latest, i), min(lowest, b.b)
+	}
+	return g.bottom
 }

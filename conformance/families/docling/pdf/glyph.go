@@ -1,5 +1,7 @@
 package pdf
 
+import "math"
+
 // A glyph is a sign on the page: its text, place on the base line and look.
 type glyph struct {
 	text         string
@@ -19,6 +21,11 @@ func (g *glyph) apart(next *glyph) bool {
 	return gap > wordGap*next.size || next.spaced && gap > spaceGap*next.size
 }
 
+// goesOn says that a glyph stands right after another one, on its base line.
+func (g *glyph) goesOn(last *glyph) bool {
+	return math.Abs(g.y-last.y) < g.size/10 && math.Abs(g.x-last.x-last.w) < wordGap*g.size
+}
+
 // Gaps between glyphs, in sizes: from one on a word ends, from the other on a
 // segment does.
 const (
@@ -26,3 +33,6 @@ const (
 	spaceGap   = 0.02 // is enough where a space is drawn
 	segmentGap = 1.0
 )
+
+// smallSize is how large a subscript is at most, to the text that it belongs to.
+const smallSize = 0.9

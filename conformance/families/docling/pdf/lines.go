@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // A segment is text of one line without a large gap in it: a word, a sentence
@@ -95,6 +94,7 @@ func rows(glyphs []glyph) [][]glyph {
 				size = max(size, glyphs[j].size)
 			}
 		}
+		j += hanging(glyphs[i:j], glyphs[j:], size)
 		row := glyphs[i:j]
 		slices.SortStableFunc(row, func(a, b glyph) int { return cmp.Compare(a.x, b.x) })
 		out = append(out, row)
@@ -103,9 +103,42 @@ func rows(glyphs []glyph) [][]glyph {
 	return out
 }
 
+// hanging moves the subscripts of a row to the front of the glyphs below it, and counts
+// them. In a row with superscripts they are too far from the topmost base line.
+func hanging(row, below []glyph, size float64) int {
+	lowest := row[len(row)-1].y
+	slices.SortStableFunc(row, func(a, b glyph) int { return cmp.Compare(a.x, b.x) })
+	var first, rest []glyph
+	for i := 0; i < len(below) && lowest-below[i].y < size/2; i++ {
+		g := below[i]
+		if len(first) > 0 && g.goesOn(&first[len(first)-1]) || isSubscript(row, &g) {
+			first = append(first, g)
+		} else {
+			rest = append(rest, g)
+		}
+	}
+	copy(below, slices.Concat(first, rest))
+	return len(first)
+}
+
+// isSubscript reports whether a glyph hangs at the right of a larger one of a row, which is
+// sorted. A superscript may stand between them.
+func isSubscript(row []glyph, g *glyph) bool {
+	const nearest = 3 // that are looked at
+	if strings.TrimSpace(g.text) == "" {
+		return false
+	}
+	next, _ := slices.BinarySearchFunc(row, g.x+g.size/2, func(of glyph, x float64) int { return cmp.Compare(of.x, x) })
+	return slices.ContainsFunc(row[max(next-nearest, 0):next], func(of glyph) bool {
+		down := of.y - g.y
+		return strings.TrimSpace(of.text) != "" && g.size < smallSize*of.size && down > 0 && down < of.size/2 &&
+			math.Abs(g.x-of.x-of.w) < wordGap*of.size
+	})
+}
+
 // split makes segments of a row.
 func split(row []glyph) []segment {
-	var out []segment
+	var parts [][]glyph
 	var part []glyph
 	end := math.Inf(-1)
 	spaced := false
@@ -121,7 +154,7 @@ func split(row []glyph) []segment {
 				continue // drawn twice, to look bold
 			}
 			if g.x-end > segmentGap*max(g.size, last.size) {
-				out = append(out, newSegment(part))
+				parts = append(parts, part)
 				part = nil
 			}
 		}
@@ -129,7 +162,12 @@ func split(row []glyph) []segment {
 		end = max(g.x+g.w, g.x)
 	}
 	if len(part) > 0 {
-		out = append(out, newSegment(part))
+		parts = append(parts, part)
+	}
+	trackAlike(parts)
+	out := make([]segment, len(parts))
+	for i, part := range parts {
+		out[i] = newSegment(part)
 	}
 	return out
 }
@@ -171,34 +209,6 @@ func newSegment(part []glyph) segment {
 		}
 	}
 	return s
-}
-
-// fewestTracked is how many letters letter-spaced text has at least.
-const fewestTracked = 5
-
-// tracking is the white between all letters of a letter-spaced text, beyond which words
-// are apart. It is 0 for other text, in which most letters of a word touch.
-func tracking(part []glyph) float64 {
-	if len(part) < fewestTracked {
-		return 0
-	}
-	var gaps []float64
-	for i := range part {
-		if strings.ContainsFunc(part[i].text, unicode.IsDigit) {
-			return 0 // a row of numbers
-		}
-		if i > 0 && !part[i].spaced {
-			gaps = append(gaps, part[i].x-part[i-1].x-part[i-1].w)
-		}
-	}
-	if len(gaps) < fewestTracked-1 {
-		return 0
-	}
-	slices.Sort(gaps)
-	if track := gaps[len(gaps)/4]; track > wordGap*part[0].size {
-		return track
-	}
-	return 0
 }
 
 // mostFrequent is the key with the highest count; the larger one of equals.
