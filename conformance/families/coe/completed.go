@@ -68,12 +68,12 @@ func (s *server) completed(ctx context.Context, c *call) (any, error) {
 	c.Started(ctx, slog.String("status", r.Status))
 	var kept ledger.Record
 	err = s.change(ctx, c.Tool, func(p *plan.Tx, l ledger.Tx) (err error) {
-		if err = s.mayReport(c, p, r.TaskID); err != nil {
+		if err = s.mayReport(c, p, r.TaskID); err != nil && r.Status != "partial" {
 			return err
 		}
 		switch r.Status {
 		case "partial":
-			err = p.Start(r.TaskID, s.holder(c))
+			err = s.startPart(c, p, r.TaskID)
 		case "failed":
 			err = p.Fail(r.TaskID)
 		default:

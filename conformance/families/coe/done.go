@@ -245,7 +245,7 @@ func (r *doneReport) keep(ctx context.Context, l ledger.Tx, c *call) ([]ledger.R
 
 // applyDone makes the transition that was reported.
 func (s *server) applyDone(ctx context.Context, c *call, p *plan.Tx, l ledger.Tx, r *doneReport, answer *doneAnswer) error {
-	if err := s.mayReport(c, p, r.TaskID); err != nil {
+	if err := s.mayReport(c, p, r.TaskID); err != nil && r.Status != "partial" {
 		return err
 	}
 	if r.Status == "done" {
@@ -272,7 +272,7 @@ func (s *server) applyDone(ctx context.Context, c *call, p *plan.Tx, l ledger.Tx
 	case "blocked":
 		return p.Hold(r.TaskID, cmp.Or(details.BlockedReason, "reported as blocked"))
 	}
-	return p.Start(r.TaskID, s.holder(c))
+	return s.startPart(c, p, r.TaskID)
 }
 
 // why says what the verification is for.

@@ -247,7 +247,9 @@ func newServer(opts Options) (*server, error) {
 	if err := s.restore(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("coe: %s: %w", path, err), s.board.close(ctx))
 	}
-	s.pin(ctx)
+	if !s.opts.samplePlan { // nobody changes the sample, and its ids are to be free for another plan
+		s.pin(ctx)
+	}
 	if s.team.Index, err = openKnowledge(s.opts.answers()); err != nil {
 		return nil, errors.Join(fmt.Errorf("coe: %w", err), s.board.close(ctx))
 	}

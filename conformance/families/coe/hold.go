@@ -10,8 +10,16 @@ import (
 // errHeld is a report that would take a task from the agent that has it.
 var errHeld = errors.New("another agent has this task; take it over with reportTaskStatus in_progress first, or wait for its lease to end")
 
-// mayReport refuses an agent that ends, pauses or blocks the task of another one, or has
-// done a part of it. An agent that can never come back, or has not been heard of for longer
+// startPart begins a task of which an agent has done a part. It stays with the agent that
+// has it.
+func (b *board) startPart(c *call, p *plan.Tx, id string) error {
+	if errors.Is(b.mayReport(c, p, id), errHeld) {
+		return nil
+	}
+	return p.Start(id, b.holder(c))
+}
+
+// mayReport refuses an agent that ends, pauses or blocks the task of another one. An agent that can never come back, or has not been heard of for longer
 // than the lease, has none.
 func (b *board) mayReport(c *call, p *plan.Tx, id string) error {
 	t := p.Task(id)
