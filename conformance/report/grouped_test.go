@@ -182,7 +182,7 @@ func TestFindings_Causes(t *testing.T) {
 			},
 			[]string{"STDIO-01/clean: a message on standard output is broken, or goes over several lines: {"},
 		},
-		"one error for everything": {
+		"the same error for different requests": {
 			[]conformance.Result{
 				broke("A-01/x", request1("resources/read", "{}"), "error -32002", `error 0 "something went wrong"`),
 				broke("A-02/x", request1("resources/subscribe", "{}"), "a result", `a://b: error 0 "something went wrong"`),

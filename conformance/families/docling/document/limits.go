@@ -18,7 +18,7 @@ const (
 	// It is then a tenth as large.
 	ManyCells = 10_000
 
-	maxCellText = 32 << 20 // bytes in all cells, once for every place they cover
+	maxCellText = 32 << 20 // bytes in all cells, counted at each place that they cover
 	maxDropped  = 100      // sentences about what was dropped
 )
 

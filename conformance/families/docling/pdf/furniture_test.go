@@ -10,7 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/families/docling/document"
 )
 
-// TestFurnish_S2_EXP_06: a header or footer stands in the margin, an eighth of
+// TestFurnish_S2_EXP_06: a header or footer is in the margin, an eighth of
 // the page, and on more than half of the pages.
 func TestFurnish_S2_EXP_06(t *testing.T) {
 	t.Parallel()
