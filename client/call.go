@@ -166,15 +166,18 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 			return nil, err
 		}
 	}
-	if !cl.Verbatim {
-		return c.send(ctx, &cl)
+	if cl.Verbatim {
+		defer func() { c.incoming.Peek().AwaitHandlers(ctx) }()
 	}
-	defer func() { c.incoming.Peek().AwaitHandlers(ctx) }()
 	raw, err = c.send(ctx, &cl)
-	if err == nil && method == mcp.MethodToolsList && c.core.Links.Load().StatelessHTTP() {
+	if err != nil || method != mcp.MethodToolsList || !c.core.Links.Load().StatelessHTTP() {
+		return raw, err
+	}
+	if cl.Verbatim {
 		raw = c.catalog().Usable(raw)
 	}
-	return raw, err
+	c.catalog().Show(raw)
+	return raw, nil
 }
 
 // checkRaw returns the error of a tool call whose arguments do not match.

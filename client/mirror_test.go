@@ -13,6 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // params returns the parameter headers of a request.
@@ -98,6 +99,36 @@ func TestMirror_HDR_09_StaleSchema(t *testing.T) {
 		require.Equal(t, map[string]string{"Region": "x"}, s.last("tools/call").params())
 	}
 	require.Len(t, s.of("tools/list"), 1)
+}
+
+// A list that the application read itself, page by page, is good for headers too. If it is
+// outdated, the server rejects the headers, and the tools are listed again.
+func TestMirrorOfARawList(t *testing.T) {
+	t.Parallel()
+	c, s := alone(t, client.WithCache(client.CacheConfig{NoPreload: true}))
+	s.result("tools/list", listing(mirroring+`,{"name":"plain","inputSchema":{"type":"object"}}`))
+	_, err := c.Call(t.Context(), "tools/list", nil)
+	require.NoError(t, err)
+	call := func(tool string) map[string]string {
+		_, err := c.Call(t.Context(), "tools/call", json.RawMessage(`{"name":"`+tool+`","arguments":{"region":"eu","zone":"b"}}`))
+		require.NoError(t, err)
+		return s.last("tools/call").params()
+	}
+	require.Equal(t, map[string]string{"Region": "eu"}, call("deploy"))
+	require.Empty(t, call("plain"))
+	require.Len(t, s.of("tools/list"), 1, "no tool is listed again for its headers")
+
+	s.result("tools/list", listing(strings.ReplaceAll(mirroring, "region", "zone")))
+	rejected := false
+	s.on("tools/call", func(jsonrpc.Request) any {
+		if !rejected {
+			rejected = true
+			return jsonrpc.NewError(mcp.CodeHeaderMismatch, "no", nil)
+		}
+		return json.RawMessage(doneResult)
+	})
+	require.Equal(t, map[string]string{"Region": "b"}, call("deploy"))
+	require.Len(t, s.of("tools/list"), 2)
 }
 
 func TestMirror_HDR_07_InvalidAnnotation(t *testing.T) {

@@ -2,11 +2,11 @@ package skills
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/internal/doc"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -89,7 +89,7 @@ func (s *Skill) readFiles(items []*doc.Value) error {
 }
 
 // digests have one form (SEP-2640, "Integrity and Verification").
-var digests = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+var digests = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
 
 // maxSize is the largest size that every JSON reader keeps exactly.
 const maxSize = 1<<53 - 1

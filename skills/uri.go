@@ -2,17 +2,18 @@ package skills
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 )
 
 // manifest is the name of the file that makes a folder a skill.
 const manifest = "SKILL.md"
 
 // scheme is that of RFC 3986, section 3.1.
-var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+var scheme = lazyregexp.New(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 
 // rootOf returns the URI of a skill's folder and its path below the scheme. ok is false
 // for a URI that is not that of a SKILL.md in a folder.
@@ -64,7 +65,7 @@ func safe(name string) bool {
 }
 
 // named are the rules of the Agent Skills specification for names.
-var named = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var named = lazyregexp.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 const maxName = 64
 

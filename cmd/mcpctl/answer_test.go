@@ -142,6 +142,9 @@ func TestRetry(t *testing.T) {
 	}{
 		{"a tool that only reads", &mcp.ToolAnnotations{ReadOnlyHint: new(true)}, []string{"--retry", "2"}, 2, 0},
 		{"a tool that acts", nil, []string{"--retry", "2"}, 1, 7},
+		{"in the session era", &mcp.ToolAnnotations{ReadOnlyHint: new(true)}, []string{"--retry", "2", "--protocol-version", "2025-11-25"}, 2, 0},
+		{"a tool that may run twice", &mcp.ToolAnnotations{IdempotentHint: new(true)}, []string{"--retry", "2", "--protocol-version", "2025-11-25"}, 2, 0},
+		{"that acts, in the session era", nil, []string{"--retry", "2", "--protocol-version", "2025-11-25"}, 1, 7},
 		{"without the flag", &mcp.ToolAnnotations{ReadOnlyHint: new(true)}, nil, 1, 7},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
@@ -201,8 +202,18 @@ func (r *calling) send(ctx context.Context, c *connect.Connection, tool, argumen
 	if r.detach || onlyAsTask(c, tool) {
 		return r.sendTask(ctx, c, name, arguments)
 	}
+	var again []client.CallOption
+	if r.app.dial.Retries > 0 && runsTwice(tool) {
+		again = append(again, client.WithRetryPolicy(client.RetryAlways)) // the client has not seen the tool
+	}
 	return r.app.dial.Request(ctx, c, connect.Sent{Method: mcp.MethodToolsCall, Tool: name, Acts: true},
-		json.RawMessage(callParams(name, arguments).AppendJSON(nil)))
+		json.RawMessage(callParams(name, arguments).AppendJSON(nil)), again...)
+}
+
+// runsTwice reports whether a tool does no harm when it runs twice, by its annotations.
+func runsTwice(tool *doc.Value) bool {
+	var about mcp.ToolAnnotations
+	return tool.Get("annotations") != nil && mcp.Unmarshal(tool.Get("annotations").AppendJSON(nil), &about) == nil && about.Idempotent()
 }
 
 // onlyAsTask reports whether a tool runs only as a task that the client asks for.

@@ -92,6 +92,9 @@ func (v *Value) Str() string {
 	if v.Kind() != String {
 		return ""
 	}
+	if strings.IndexByte(v.raw, '\\') < 0 {
+		return v.raw[1 : len(v.raw)-1]
+	}
 	var s string
 	if err := json.Unmarshal([]byte(v.raw), &s); err != nil {
 		return ""

@@ -2,6 +2,7 @@ package doc
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -28,6 +29,16 @@ func TestParseDropsLineBreaksOnly(t *testing.T) {
 	require.Equal(t, `{"b":1.0,"a":[1e400, "x y"]}`, v.String())
 }
 
+// manyNames is an open object with the members n0 to n39.
+var manyNames = func() string {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i := range 40 {
+		fmt.Fprintf(&b, `"n%d":0,`, i)
+	}
+	return b.String()
+}()
+
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -41,6 +52,8 @@ func TestParseRefuses(t *testing.T) {
 		{"second line", "{\"a\":1,\n \"b\" 2}", 2, 6, "invalid character '2'"},
 		{"trailing", `1 2`, 1, 3, "after top-level value"},
 		{"duplicate", `{"a":1,"\u0061":2}`, 1, 8, "duplicate"},
+		{"duplicate of many", manyNames + `"n3":1,"n40":1}`, 1, len(manyNames) + 1, "duplicate"},
+		{"late duplicate", manyNames + `"x":1,"n39":1}`, 1, len(manyNames) + 7, "duplicate"},
 		{"not UTF-8", "\"\xff\"", 1, 2, "UTF-8"},
 		{"leading zero", `01`, 1, 2, "after top-level value"},
 	} {

@@ -25,9 +25,9 @@ func (e *SyntaxError) Error() string {
 // Parse reads one JSON value with nothing after it. It rejects text that is not UTF-8 and
 // duplicate names. Every error is a [*SyntaxError].
 func Parse(data []byte) (*Value, error) {
-	var whole json.RawMessage
-	if err := json.Unmarshal(data, &whole); err != nil {
-		return nil, locate(data, err)
+	if !json.Valid(data) {
+		var whole json.RawMessage
+		return nil, locate(data, json.Unmarshal(data, &whole))
 	}
 	p := parser{data: string(data)}
 	v := p.value()
@@ -145,16 +145,27 @@ func (p *parser) value() *Value {
 	return v
 }
 
+// fewNames is how many names of an object are compared one by one: a map costs more.
+const fewNames = 16
+
 func (p *parser) object(v *Value) {
-	seen := map[string]bool{}
+	var seen map[string]bool
 	for p.at++; p.more('}'); {
 		nameAt := p.at
 		raw := p.str()
 		name := (&Value{kind: String, raw: raw}).Str()
-		if seen[name] {
+		if len(v.members) == fewNames {
+			seen = make(map[string]bool, 2*fewNames)
+			for _, m := range v.members {
+				seen[m.Name] = true
+			}
+		}
+		if seen[name] || seen == nil && v.Get(name) != nil {
 			p.fail(nameAt, fmt.Sprintf("the name %q is a duplicate", name))
 		}
-		seen[name] = true
+		if seen != nil {
+			seen[name] = true
+		}
 		p.space()
 		p.at++ // the colon
 		v.members = append(v.members, Member{Name: name, rawName: raw, Value: p.value()})

@@ -21,6 +21,9 @@ type Headers struct {
 func (c *View) Headers(name string, params []byte) (h Headers, unlisted bool, err error) {
 	schema, listed := c.headerSchema(name)
 	if !listed {
+		schema, listed = c.headers.Shown(name)
+	}
+	if !listed {
 		agreed := c.Lists.Links.Agreed()
 		return Headers{}, agreed.Declared && agreed.Capabilities.Has("tools") && !c.headers.Unlisted(name), nil
 	}
@@ -43,8 +46,7 @@ func (c *View) FindHeaders(ctx context.Context, name string, params []byte) (Hea
 // another call has done so. changed reports whether the headers of the call changed: the same
 // headers would be rejected again.
 func (c *View) RenewHeaders(ctx context.Context, name string, params []byte, refused Headers) (h Headers, changed bool) {
-	schema, _ := c.headerSchema(name)
-	if schema == refused.schema {
+	if schema, listed := c.headerSchema(name); !listed || schema == refused.schema {
 		key := c.Lists.Key(c.who)
 		c.Lists.Kept.Invalidate(key)
 		if err := c.Lists.Kept.Refresh(ctx, key, c.fetcher()); err != nil {

@@ -48,6 +48,18 @@ func (m *Mirrors) Get(tool string, text json.RawMessage) (s *Mirror, first bool)
 	return s, true
 }
 
+// Show records the schema of a tool in a list that the cache does not keep.
+func (m *Mirrors) Show(tool string, text json.RawMessage) {
+	if mayAnnotate(text) {
+		m.Get(tool, text)
+		return
+	}
+	m.tools().Add(tool, &Mirror{}) // nothing to repeat
+}
+
+// Shown returns the last known annotations of a tool, ok is false for none.
+func (m *Mirrors) Shown(tool string) (s *Mirror, ok bool) { return m.tools().Get(tool) }
+
 // Unlisted records that the server does not list a tool, and reports whether that was already
 // recorded.
 func (m *Mirrors) Unlisted(tool string) (before bool) {

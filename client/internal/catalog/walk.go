@@ -95,6 +95,23 @@ func (c *Catalog) withoutMisannotated(tools []mcp.Tool) []mcp.Tool {
 	return kept
 }
 
+// Show takes a result of tools/list that the cache does not keep: headers of later calls repeat
+// what its schemas annotate.
+func (c *Catalog) Show(result json.RawMessage) {
+	_ = jsonrpc.Members(result, func(name, value []byte) bool { // the transport has read it
+		var tools []struct {
+			Name        string          `json:"name"`
+			InputSchema json.RawMessage `json:"inputSchema"`
+		}
+		if string(name) == "tools" && mcp.Unmarshal(value, &tools) == nil {
+			for _, tool := range tools {
+				c.headers.Show(tool.Name, tool.InputSchema)
+			}
+		}
+		return string(name) != "tools"
+	})
+}
+
 // Usable returns a result of tools/list without the tools whose annotations are invalid, if headers
 // repeat arguments. Everything else in it is unchanged.
 func (c *Catalog) Usable(result json.RawMessage) json.RawMessage {

@@ -3,13 +3,13 @@ package calls
 import (
 	"encoding/json"
 	"net/mail"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/observe"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -78,7 +78,7 @@ func formatFault(schema, value json.RawMessage, nested int) string {
 	return ""
 }
 
-var uuidForm = regexp.MustCompile(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
+var uuidForm = lazyregexp.New(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
 
 // isFormat reports whether a text is of a format, as far as the format is known.
 func isFormat(format, text string) bool {

@@ -3,7 +3,6 @@ package features
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -42,7 +42,7 @@ func runToolsListed(t *engine.Trial) {
 
 // toolName is what TOOL-05 asks of names, beside the length: {1,128} takes 0.1 MB of
 // every run of mcpctl.
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+var toolName = lazyregexp.New(`^[A-Za-z0-9_.-]+$`)
 
 func runToolEntries(t *engine.Trial) {
 	s := t.Shared()
@@ -100,7 +100,7 @@ func runToolEntries(t *engine.Trial) {
 }
 
 // headerName is the name of a header (RFC 9110, 5.1).
-var headerName = regexp.MustCompile("^[-A-Za-z0-9!#$%&'*+.^_`|~]+$")
+var headerName = lazyregexp.New("^[-A-Za-z0-9!#$%&'*+.^_`|~]+$")
 
 // eachHeader visits the annotations x-mcp-header of a schema, each with the type of its
 // property.

@@ -79,7 +79,7 @@ func TestKept(t *testing.T) {
 	ofFile := target.Target{Argv: []string{"server"}, Entry: &target.Entry{Place: "/mcp.json#a"}}
 	tool, err := doc.Parse([]byte(`{"name":"a\tb\n","title":"T","inputSchema":{"x":1.0}}`))
 	require.NoError(t, err)
-	k.save(t.Context(), ofFile, "tools", []*doc.Value{tool})
+	k.save(t.Context(), ofFile, "tools", []*doc.Value{tool}, false)
 	items, found := k.load(t.Context(), ofFile, "tools")
 	require.True(t, found)
 	require.Equal(t, []item{{"a\tb\n", "T", tool.String()}}, items)
@@ -87,7 +87,7 @@ func TestKept(t *testing.T) {
 
 	_, found = k.load(t.Context(), ofFile, "prompts")
 	require.False(t, found)
-	k.save(t.Context(), ofFile, "prompts", nil)
+	k.save(t.Context(), ofFile, "prompts", nil, false)
 	items, found = k.load(t.Context(), ofFile, "prompts")
 	require.True(t, found, "it is known that there are none")
 	require.Empty(t, items)
@@ -96,7 +96,7 @@ func TestKept(t *testing.T) {
 	other.Argv = []string{"server", "--other"}
 	_, found = k.load(t.Context(), other, "tools")
 	require.False(t, found, "the entry has changed")
-	k.save(t.Context(), target.Target{Argv: []string{"server"}}, "tools", []*doc.Value{tool})
+	k.save(t.Context(), target.Target{Argv: []string{"server"}}, "tools", []*doc.Value{tool}, false)
 	files, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	require.Len(t, files, 2)

@@ -1,6 +1,7 @@
 package completion
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,6 +17,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	"github.com/mainstay-mcp/mainstay/internal/doc"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
@@ -36,33 +38,24 @@ const (
 // cannot answer what they ask: such a list does not take the place of a fuller one.
 func Keep(d *connect.Dialer) {
 	d.Listed = func(ctx context.Context, t target.Target, list string, items []*doc.Value) {
-		k := open(d)
-		if k == nil {
-			return
+		if k := open(d); k != nil {
+			k.save(ctx, t, list, items, d.Replies != nil)
 		}
-		if d.Replies != nil {
-			items = k.joined(ctx, t, list, items)
-		}
-		k.save(ctx, t, list, items)
 	}
 }
 
-// joined returns the items and those that were kept and are not among them.
-func (k *kept) joined(ctx context.Context, t target.Target, list string, items []*doc.Value) []*doc.Value {
-	old, _ := k.load(ctx, t, list)
-	all, shown := slices.Clone(items), map[string]bool{}
+// appendOthers appends the items of an older list that are not among the newer ones.
+func appendOthers(text, old []byte, list string, items []*doc.Value) []byte {
+	shown := map[string]bool{}
 	for _, v := range items {
 		shown[v.Get(listed(list).ID).Str()] = true
 	}
-	for _, item := range old {
-		if shown[item.id] {
-			continue
-		}
-		if v := item.whole(); v != nil {
-			all = append(all, v)
+	for line := range bytes.Lines(old) {
+		if item, ok := parseItem(string(line)); ok && !shown[item.id] {
+			text = append(text, line...)
 		}
 	}
-	return all
+	return text
 }
 
 // kept are the lists of servers on disk.
@@ -100,31 +93,44 @@ func (i item) whole() *doc.Value {
 	return v
 }
 
-// save keeps a list. One that cannot be kept is not completed, which is no failure of the run.
-func (k *kept) save(ctx context.Context, t target.Target, list string, items []*doc.Value) {
-	key := keyOf(t, list)
-	if key == "" {
-		return
-	}
+// textOf is a list of items as it is kept.
+func textOf(list string, items []*doc.Value) []byte {
 	var text []byte
 	for _, v := range items {
 		about := v.Get("description").Str()
 		if about == "" {
 			about = v.Get("title").Str()
 		}
-		text = doc.Text(v.Get(listed(list).ID).Str()).AppendJSON(text)
-		text = doc.Text(visible.Cut(visible.Line(console.OneLine(about)), maxAbout)).AppendJSON(append(text, '\t'))
+		text = jsonrpc.AppendString(text, v.Get(listed(list).ID).Str())
+		text = jsonrpc.AppendString(append(text, '\t'), visible.Cut(visible.Line(console.OneLine(about)), maxAbout))
 		text = append(v.AppendJSON(append(text, '\t')), '\n')
+	}
+	return text
+}
+
+// save keeps a list, with what an older one has besides if it is only a part. One that cannot be kept
+// is not completed, which is no failure of the run.
+func (k *kept) save(ctx context.Context, t target.Target, list string, items []*doc.Value, part bool) {
+	key := keyOf(t, list)
+	if key == "" {
+		return
+	}
+	old, err := k.files.Load(ctx, key)
+	if err != nil {
+		old = toolcache.Entry{}
+	}
+	text := textOf(list, items)
+	if part {
+		text = appendOthers(text, old.List, list, items)
 	}
 	if len(text) == 0 {
 		text = []byte{'\n'} // known to be empty
 	}
-	sum := sha256.Sum256(text)
-	hash := hex.EncodeToString(sum[:])
-	if old, err := k.files.Load(ctx, key); err == nil && old.Hash == hash {
+	if bytes.Equal(old.List, text) {
 		return
 	}
-	_ = k.files.Save(ctx, key, toolcache.Entry{List: text, Hash: hash, At: time.Now()})
+	sum := sha256.Sum256(text)
+	_ = k.files.Save(ctx, key, toolcache.Entry{List: text, Hash: hex.EncodeToString(sum[:]), At: time.Now()})
 }
 
 // load returns a list, and whether it is kept.
@@ -137,18 +143,26 @@ func (k *kept) load(ctx context.Context, t target.Target, list string) (items []
 	if err != nil || entry.List == nil {
 		return nil, false
 	}
-	for text := range strings.Lines(string(entry.List)) {
-		parts := strings.SplitN(strings.TrimSuffix(text, "\n"), "\t", 3)
-		if len(parts) < 3 {
-			continue
-		}
-		id, err := doc.Parse([]byte(parts[0]))
-		about, err2 := doc.Parse([]byte(parts[1]))
-		if err == nil && err2 == nil {
-			items = append(items, item{id.Str(), about.Str(), parts[2]})
+	for line := range strings.Lines(string(entry.List)) {
+		if item, ok := parseItem(line); ok {
+			items = append(items, item)
 		}
 	}
 	return items, true
+}
+
+// parseItem reads a line of a list.
+func parseItem(line string) (item, bool) {
+	parts := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
+	if len(parts) < 3 {
+		return item{}, false
+	}
+	id, err := doc.Parse([]byte(parts[0]))
+	about, err2 := doc.Parse([]byte(parts[1]))
+	if err != nil || err2 != nil {
+		return item{}, false
+	}
+	return item{id.Str(), about.Str(), parts[2]}, true
 }
 
 // listed is the list of a name.

@@ -1,11 +1,11 @@
 package docling
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 )
 
 // exportDocuments are what is exported, by name.
@@ -95,7 +95,7 @@ func layersDocument() map[string]any {
 	return d.members
 }
 
-var htmlTag = regexp.MustCompile(`<(/?)([a-zA-Z][a-zA-Z0-9]*)[^>]*?(/?)>`)
+var htmlTag = lazyregexp.New(`<(/?)([a-zA-Z][a-zA-Z0-9]*)[^>]*?(/?)>`)
 
 // voidTags are elements without an end.
 var voidTags = []string{"br", "hr", "img", "input", "link", "meta", "col", "wbr"}

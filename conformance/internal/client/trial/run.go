@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/faults"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -204,7 +204,7 @@ func (r *Run) endings() []string {
 }
 
 // withQuery is a URL with a query. A query explains nothing, and that of a login is long.
-var withQuery = regexp.MustCompile(`(https?://[^\s?]+)\?\S+`)
+var withQuery = lazyregexp.New(`(https?://[^\s?]+)\?\S+`)
 
 // lastWords returns the last line of a program's standard error that is more than a URL.
 // URLs are cut before their query.
