@@ -34,6 +34,7 @@ func Scenarios() []engine.Scenario {
 		{ID: "CALL-08", Gentle: true, Needs: engine.Needs{Capability: "completions"}, Run: runCompletions},
 		{ID: "CALL-09", Needs: engine.Needs{Capability: "resources.subscribe"}, Run: runChanges},
 		{ID: "CALL-10", Needs: engine.Needs{Capability: "tools.listChanged|prompts.listChanged|resources.listChanged"}, Run: runLists},
+		{ID: "CALL-11", Needs: tools, Run: runAsks},
 	}
 }
 

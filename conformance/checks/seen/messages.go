@@ -13,11 +13,12 @@ func observedScenarios() []engine.Scenario {
 	results := engine.Scenario{ID: "SEEN-CALLS", Needs: engine.Needs{Capability: "tools"}}
 	stdio := engine.Scenario{ID: "SEEN-STDIO", Needs: engine.Needs{Transport: conformance.TransportStdio}}
 	http := engine.Scenario{ID: "SEEN-HTTP", Needs: engine.Needs{Transport: conformance.TransportHTTP}}
-	all5 := []engine.Scenario{base, requests, results, stdio, http}
-	for i := range all5 {
-		all5[i].Gentle, all5[i].Last, all5[i].Run = true, true, Judge
+	asked := engine.Scenario{ID: "SEEN-ASKED"}
+	all := []engine.Scenario{base, requests, results, stdio, http, asked}
+	for i := range all {
+		all[i].Gentle, all[i].Last, all[i].Run = true, true, Judge
 	}
-	return all5
+	return all
 }
 
 // Judge decides each check by what was seen. What no message was an
@@ -35,7 +36,7 @@ func Judge(t *engine.Trial) {
 			t.Decide(c.ID, status, conformance.Result{Expected: "that of all", Actual: broken[0].Note, Evidence: broken})
 		case looked > 0:
 			t.Pass(c.ID)
-		case t.Scenario.ID == "SEEN-REQUESTS":
+		case t.Scenario.ID == "SEEN-REQUESTS" || t.Scenario.ID == "SEEN-ASKED" || c.ID == observe.SeenInputAsked:
 			t.Skip(c.ID, conformance.SkipNotDeclared, "the server sent none")
 		case c.ID == observe.SeenOne || c.ID == observe.SeenEvent:
 			t.Skip(c.ID, conformance.SkipNotDeclared, "no answer had this form")

@@ -121,6 +121,7 @@ func (o *Observer) Message(s *wire.Session, in wire.Inbound) {
 	}
 	if raw, ok := in.Members["id"]; ok {
 		o.See(SeenRequestID, rawjson.IsID(raw), in, "id is %s", rawjson.Clip(string(raw), 40))
+		o.asked(s, in)
 	}
 	if in.Method() == mcp.MethodMessage && s.Opened != nil {
 		declared, _ := rawjson.Object(s.Opened.Capabilities)

@@ -47,6 +47,9 @@ func (o *Observer) stateless(s *wire.Session, in wire.Inbound) {
 	o.See(SeenResultType, isTask || kind == mcp.ResultComplete || kind == mcp.ResultInputRequired, in, "the answer to %s: resultType is %s", cmp.Or(method, "a request"), rawjson.OrAbsent(result["resultType"]))
 	meta, _ := rawjson.Object(result["_meta"])
 	o.See(SeenIdentity, rawjson.IsObject(meta[mcp.MetaServerInfo]), in, "%s is %s", mcp.MetaServerInfo, rawjson.OrAbsent(meta[mcp.MetaServerInfo]))
+	if kind == mcp.ResultInputRequired {
+		o.askedBy(s, in, result["inputRequests"])
+	}
 	askers := []string{mcp.MethodToolsCall, mcp.MethodPromptsGet, mcp.MethodResourcesRead}
 	if known {
 		o.See(SeenAskers, kind != mcp.ResultInputRequired || slices.Contains(askers, method), in, "%s is answered with input_required", method)

@@ -69,6 +69,11 @@ var ModelSays = map[string]any{
 	"content": map[string]any{"type": "text", "text": ModelSaid},
 }
 
+// Everything declares all that a server may ask of a client.
+func Everything() map[string]any {
+	return map[string]any{"elicitation": map[string]any{"form": struct{}{}, "url": struct{}{}}, "sampling": struct{}{}, "roots": struct{}{}}
+}
+
 // Form fills in each property of a form.
 func (q Asked) Form(params json.RawMessage) map[string]any {
 	members, _ := rawjson.Object(params)
@@ -132,11 +137,32 @@ func ElicitationFault(params map[string]json.RawMessage) string {
 	if rawjson.Text(fixture.ReadSchema(params["requestedSchema"]).Type) != "object" {
 		return "requestedSchema is " + rawjson.OrAbsent(params["requestedSchema"])
 	}
-	for name, property := range fixture.ReadSchema(params["requestedSchema"]).Properties {
-		switch fixture.ReadSchema(property).Typed() {
-		case "string", "number", "integer", "boolean", "array":
-		default:
-			return fmt.Sprintf("%s of the form is %s", name, rawjson.OrAbsent(property))
+	properties := fixture.ReadSchema(params["requestedSchema"]).Properties
+	for _, name := range rawjson.SortedKeys(properties) {
+		if fault := fieldFault(properties[name]); fault != "" {
+			return fmt.Sprintf("%s of the form: %s", name, fault)
+		}
+	}
+	return ""
+}
+
+// fieldFault describes a fault in a property of a form, "" if there is none.
+func fieldFault(property json.RawMessage) string {
+	members, _ := rawjson.Object(property)
+	kind := fixture.ReadSchema(property).Typed()
+	switch kind {
+	case "string", "number", "integer", "boolean":
+	case "array":
+		items, _ := rawjson.Object(members["items"])
+		if items["enum"] == nil && items["anyOf"] == nil {
+			return "an array whose items are no choice: " + rawjson.OrAbsent(members["items"])
+		}
+	default:
+		return rawjson.OrAbsent(property)
+	}
+	if given := members["default"]; given != nil && kind != "array" {
+		if fault := fixture.Judge(rawjson.Encode(map[string]any{"type": kind}))(given); fault != "" {
+			return fmt.Sprintf("its default %s is no %s", rawjson.Clip(string(given), 60), kind)
 		}
 	}
 	return ""

@@ -58,11 +58,12 @@ func TestStranger_Healthy(t *testing.T) {
 		require.Empty(t, brokenIDs(judgeStranger(t, &strangerServer{}, conformance.Options{})))
 	})
 	synctest.Test(t, func(t *testing.T) {
-		report := judgeStranger(t, &strangerServer{grows: true}, conformance.Options{Calls: strangerCalls(), Seed: 3})
+		asks := userForm(reply{"type": "array", "items": reply{"enum": []string{"a", "b"}}, "default": []string{"a"}})
+		report := judgeStranger(t, &strangerServer{grows: true, asks: asks}, conformance.Options{Calls: strangerCalls(), Seed: 3})
 		require.Empty(t, brokenIDs(report))
 		for _, r := range report.Results {
 			if r.Area == "calls" {
-				skipped := r.ID == "CALL-06/read" || r.ID == "CALL-01/links" // with examples nothing is completed; no tool links
+				skipped := slices.Contains([]string{"CALL-06/read", "CALL-01/links", "CALL-11/model"}, r.ID) // with examples nothing is completed; no tool links, or asks the model
 				require.Equal(t, skipped, r.Status == conformance.Skip, "%s %s", r.ID, r.Detail)
 			}
 		}
@@ -360,13 +361,27 @@ func strangerDefects() map[string]strangerDefect {
 			r["result"] = reply{"completion": reply{"values": make([]string, 101)}}
 			return r
 		})}, []string{"CALL-08/hundred"}},
-		"no subscriptions": {strangerServer{answer: toMethod("resources/subscribe", withError(-32601))}, []string{"CALL-09/subscribe"}},
-		"no news":          {strangerServer{quiet: true}, []string{"CALL-09/updated"}},
-		"no news of lists": {strangerServer{grows: true, quiet: true}, []string{"CALL-09/updated", "CALL-10/prompts", "CALL-10/resources", "CALL-10/tools"}},
+		"no subscriptions":                {strangerServer{answer: toMethod("resources/subscribe", withError(-32601))}, []string{"CALL-09/subscribe"}},
+		"no news":                         {strangerServer{quiet: true}, []string{"CALL-09/updated"}},
+		"a form in a form":                {strangerServer{asks: userForm(reply{"type": "object", "properties": reply{"street": reply{"type": "string"}}})}, []string{"CALL-11/form"}},
+		"a form with a list of anything":  {strangerServer{asks: userForm(reply{"type": "array", "items": reply{"type": "object"}})}, []string{"CALL-11/form"}},
+		"a default of another type":       {strangerServer{asks: userForm(reply{"type": "integer", "default": "5"})}, []string{"CALL-11/form"}},
+		"a question without maxTokens":    {strangerServer{asks: &strangerQuestion{mcp.MethodSamplingCreateMessage, "sampling", reply{"messages": []reply{}}}}, []string{"CALL-11/model"}},
+		"it hangs when it has an answer":  {strangerServer{asks: userForm(reply{"type": "string"}), hangs: "accept"}, []string{"CALL-11/answered"}},
+		"it hangs when the user declines": {strangerServer{asks: userForm(reply{"type": "string"}), hangs: "decline"}, []string{"CALL-11/refused"}},
+		"it asks whom it may not ask":     {strangerServer{asks: userForm(reply{"type": "string"}), bold: true}, []string{"CALL-11/declared"}},
+		"no news of lists":                {strangerServer{grows: true, quiet: true}, []string{"CALL-09/updated", "CALL-10/prompts", "CALL-10/resources", "CALL-10/tools"}},
 		"news of another resource": {strangerServer{quiet: true, before: func(c *strangerTalk, r strangerRequest) {
 			c.notify("notifications/resources/updated", reply{"uri": "x://y"})
 		}}, []string{"CALL-09/unasked", "CALL-09/updated", "CALL-09/uri"}},
 	}
+}
+
+// userForm asks the user for a text and one more thing.
+func userForm(more reply) *strangerQuestion {
+	return &strangerQuestion{mcp.MethodElicitationCreate, "elicitation", reply{"message": "Who?", "requestedSchema": reply{
+		"type": "object", "properties": reply{"name": reply{"type": "string", "default": "you"}, "more": more},
+	}}}
 }
 
 // strangerDefectsWithoutExamples are those that show in values of the server alone.

@@ -64,6 +64,13 @@ func inputRewrites() map[string]rewritten {
 	}
 	always := func(map[string]any) bool { return true }
 	return map[string]rewritten{
+		"MRTR-13/asked": {after: func(m fakeMessage, r reply) []any {
+			if m.call == fixture.ToolSimpleText {
+				question := reply{"method": mcp.MethodElicitationCreate, "params": reply{"message": "Who?", "requestedSchema": reply{"type": "object", "properties": reply{}}}}
+				return []any{success(m.id, reply{"resultType": "input_required", "inputRequests": reply{"k": question}})}
+			}
+			return []any{r}
+		}, also: []string{"TOOL-13-simple-text"}},
 		"MRTR-02/asks":                interim("elicitation", func(result reply) { delete(result, "inputRequests") }),
 		"MRTR-02/kind":                interim("elicitation", eachRequest(func(request reply) { request["method"] = "tools/call" })),
 		"MRTR-02/elicitation":         interim("elicitation", eachRequest(func(request reply) { delete(request["params"].(reply), "requestedSchema") })),

@@ -23,6 +23,7 @@ type strangerRequest struct {
 		Arguments        reply
 		RequestID        json.RawMessage `json:"requestId"`
 		Argument         struct{ Name string }
+		Capabilities     reply
 		Meta             struct {
 			ProgressToken json.RawMessage `json:"progressToken"`
 		} `json:"_meta"`
@@ -53,6 +54,17 @@ type strangerServer struct {
 	quiet bool
 	// grows: each call of add adds to the lists.
 	grows bool
+	// asks is what say asks of a client that declares the capability, and of others as well if
+	// it is bold. It hangs when the client has done as hangs says.
+	asks  *strangerQuestion
+	bold  bool
+	hangs string
+}
+
+// strangerQuestion is a request of the server.
+type strangerQuestion struct {
+	method, capability string
+	params             reply
 }
 
 // strangerTalk is one start of the server.
@@ -67,10 +79,12 @@ type strangerTalk struct {
 	oldest     json.RawMessage // the first progress token
 	calls      sync.WaitGroup
 	first      *reply
+	declared   reply                 // by the client
+	questions  map[string]chan reply // by id, for the answers of the client
 }
 
 func (s *strangerServer) serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	c := &strangerTalk{strangerServer: s, out: out, level: "info", subscribed: map[string]bool{}, cancelled: map[string]bool{}}
+	c := &strangerTalk{strangerServer: s, out: out, level: "info", subscribed: map[string]bool{}, cancelled: map[string]bool{}, questions: map[string]chan reply{}}
 	defer c.calls.Wait()
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 64<<20)
@@ -78,6 +92,10 @@ func (s *strangerServer) serve(ctx context.Context, in io.Reader, out io.Writer)
 		var r strangerRequest
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			c.write(reply{"jsonrpc": "2.0", "id": nil, "error": reply{"code": -32700, "message": "parse error"}})
+			continue
+		}
+		if r.Method == "" {
+			c.answered(lines.Bytes())
 			continue
 		}
 		if s.dies != nil && s.dies(r) {
@@ -101,6 +119,35 @@ func (s *strangerServer) serve(ctx context.Context, in io.Reader, out io.Writer)
 		c.reply(ctx, r)
 	}
 	return lines.Err()
+}
+
+// answered takes what the client says to a question.
+func (c *strangerTalk) answered(line []byte) {
+	var a struct {
+		ID     string
+		Result reply
+	}
+	_ = json.Unmarshal(line, &a)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if waits := c.questions[a.ID]; waits != nil {
+		waits <- a.Result
+	}
+}
+
+// ask asks the client, and waits until the time is over.
+func (c *strangerTalk) ask(ctx context.Context, q *strangerQuestion) (answer reply) {
+	c.mu.Lock()
+	id, waits := fmt.Sprintf("q-%d", len(c.questions)), make(chan reply, 1)
+	c.questions[id] = waits
+	c.mu.Unlock()
+	c.write(reply{"jsonrpc": "2.0", "id": id, "method": q.method, "params": q.params})
+	select {
+	case answer = <-waits:
+	case <-ctx.Done():
+	case <-time.After(5 * time.Second):
+	}
+	return answer
 }
 
 func (c *strangerTalk) write(message reply) {
@@ -184,6 +231,7 @@ func (c *strangerTalk) swap(a reply) {
 func (c *strangerTalk) result(ctx context.Context, r strangerRequest) (result, err reply) {
 	switch r.Method {
 	case "initialize":
+		c.declared = r.Params.Capabilities
 		capabilities := reply{"tools": reply{}, "prompts": reply{}, "resources": reply{"subscribe": true}, "completions": reply{}, "logging": reply{}}
 		if c.grows {
 			announced := reply{"listChanged": true}
@@ -289,6 +337,12 @@ func (c *strangerTalk) call(ctx context.Context, r strangerRequest) (result, err
 		}
 		return result, nil
 	case "say":
+		if c.asks != nil && (c.bold || c.declared[c.asks.capability] != nil) {
+			action, _ := c.ask(ctx, c.asks)["action"].(string)
+			if action != "" && action == c.hangs {
+				return nil, nil
+			}
+		}
 		return text(fmt.Sprint(arguments["text"])), nil
 	case "long":
 		return c.long(ctx, r), nil
