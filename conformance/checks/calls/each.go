@@ -59,6 +59,9 @@ func runEach(t *engine.Trial) {
 	for _, tool := range rest {
 		e.guess(tool, over)
 	}
+	for _, tool := range calm {
+		e.bare(tool, over)
+	}
 	e.after()
 	if one := e.verdicts["CALL-01/answered"]; e.silent != "" && (one == nil || one.fault == "") {
 		e.see(t, "CALL-01/in-time", false, "an answer within "+t.Rev.Opts.Answer.String(), "%s", e.silent)
@@ -95,6 +98,21 @@ func (e *each) guess(tool wire.Tool, over func() bool) {
 	if c, works := e.works[tool.Name]; works && !tool.Annotations.ReadOnlyHint && !e.ends(tool) && !over() {
 		e.call(c)
 	}
+}
+
+// bare calls a tool that needs no arguments without the member.
+func (e *each) bare(tool wire.Tool, over func() bool) {
+	c, works := e.works[tool.Name]
+	if !works || string(c.args.JSON) != "{}" || e.ends(tool) || over() || e.t.Rev.Gentle() {
+		return
+	}
+	e.t.Step(e.s)
+	a, err := e.t.Call(e.s, tool.Name, nil)
+	if wire.IsLost(err) {
+		e.fresh()
+	}
+	ok := err == nil && (succeeded(a) || a.IsInputRequired())
+	e.see(e.t, "CALL-01/bare", ok, "the result that it has with arguments {}", "%s without arguments: %s", tool.Name, a.OrError(err))
 }
 
 // ends reports whether a tool is not called any more.
@@ -160,6 +178,9 @@ func (e *each) call(c call) {
 	e.links(c, a)
 	e.unasked(c, had)
 	reports := e.progress(e.t, e.s, c, had, token, e.ended) > 0
+	if one := e.verdicts["CALL-03/increases"]; reports && succeeded(a) && one != nil && one.fault == "" {
+		e.t.Rev.NoteReports(c.tool.Name, c.args)
+	}
 	e.ended = append(e.ended, answered{string(rawjson.Encode(token)), c.tool.Name})
 	if one := e.verdicts["CALL-03/none"]; reports && took < quick && one == nil {
 		had = len(e.s.Unsolicited)

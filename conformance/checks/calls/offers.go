@@ -154,7 +154,7 @@ func variables(template string) []string {
 
 // completions returns the values that a server completes nothing to.
 func completions(t *engine.Trial, s *wire.Session, ref map[string]any, argument string) []string {
-	a, err := complete(t, s, ref, argument)
+	a, err := complete(t, s, ref, argument, "")
 	t.NoError(err)
 	completion, _ := completionOf(a)
 	var values []string
@@ -162,9 +162,9 @@ func completions(t *engine.Trial, s *wire.Session, ref map[string]any, argument 
 	return values
 }
 
-func complete(t *engine.Trial, s *wire.Session, ref map[string]any, argument string) (wire.Answer, error) {
+func complete(t *engine.Trial, s *wire.Session, ref map[string]any, argument, value string) (wire.Answer, error) {
 	t.Step(s)
-	return s.Request(t.Ctx, mcp.MethodCompletionComplete, map[string]any{"ref": ref, "argument": map[string]any{"name": argument, "value": ""}})
+	return s.Request(t.Ctx, mcp.MethodCompletionComplete, map[string]any{"ref": ref, "argument": map[string]any{"name": argument, "value": value}})
 }
 
 func completionOf(a wire.Answer) (wire.ListEntry, bool) {
@@ -255,9 +255,11 @@ func runCompletions(t *engine.Trial) {
 			if asked++; asked > mostOffers {
 				return
 			}
-			a, err := complete(t, s, ref, name)
-			t.NoError(err)
-			v.completion(t, what+", "+name, a)
+			for _, value := range []string{"", "mainstay-no-such-value"} {
+				a, err := complete(t, s, ref, name, value)
+				t.NoError(err)
+				v.completion(t, fmt.Sprintf("%s, %s %q", what, name, value), a)
+			}
 		}
 	}
 	if list, err := wire.WalkList(t.Ctx, s, wire.PromptList); err == nil {

@@ -3,9 +3,12 @@ package calls
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -48,6 +51,8 @@ func runTogether(t *engine.Trial) {
 	v := verdicts{}
 	v.pings(t, s, all)
 	v.decideOne(t, "CALL-02/ping", "no call takes long enough for a ping beside it")
+	s = v.reports(t, s, all)
+	v.decideOne(t, "CALL-02/progress", "no call reports progress")
 	if len(alone) > 1 {
 		v.together(t, s, alone)
 	}
@@ -91,6 +96,69 @@ func pingWaits(t *engine.Trial, s *wire.Session, c call) bool {
 	_, err = s.Await(t.Ctx, id)
 	t.NoError(err)
 	return answered && took > lasting
+}
+
+// reports makes a call that reports progress twice at once, each with its own token, and again if
+// the progress of one of them goes to the other one. It returns the session to go on with.
+func (v verdicts) reports(t *engine.Trial, s *wire.Session, all []wire.Tool) *wire.Session {
+	for _, tool := range all {
+		with, known := t.Rev.Reports(tool.Name)
+		if !known {
+			continue
+		}
+		c := call{tool: tool, args: with}
+		var mixed string
+		for range 2 {
+			var err error
+			if mixed, err = reportsAtOnce(t, s, c); err != nil {
+				return t.Fresh() // another check judges it
+			}
+			if mixed == "" {
+				break
+			}
+		}
+		v.see(t, "CALL-02/progress", mixed == "", "progress that increases under both tokens", "%s, twice at once: %s", c, mixed)
+		break // one is enough
+	}
+	return s
+}
+
+// reportsAtOnce makes a call twice at once. It returns what they reported if one of them got none, or
+// that of both, "" for no such fault: alone it reports some that increases.
+func reportsAtOnce(t *engine.Trial, s *wire.Session, c call) (mixed string, err error) {
+	t.Step(s)
+	t.Calls += 2
+	had := len(s.Unsolicited)
+	var ids, tokens []string
+	var messages [][]byte
+	for range 2 {
+		id := s.NewID()
+		token := "at-once-" + strings.Trim(id, `"`)
+		ids, tokens = append(ids, id), append(tokens, token)
+		messages = append(messages, s.Message(id, mcp.MethodToolsCall, c.params(token)))
+	}
+	end := talk.Start(t.Ctx, s, patience*s.Timeout, messages...)
+	defer end()
+	for _, id := range ids {
+		a, err := s.Await(t.Ctx, id)
+		if err != nil || !succeeded(a) {
+			return "", err // it may refuse to run twice
+		}
+	}
+	came := map[string][]float64{}
+	for _, in := range s.Unsolicited[min(had, len(s.Unsolicited)):] {
+		if in.Method() == mcp.MethodProgress {
+			token := rawjson.Text(wire.Param(in, "progressToken"))
+			value, _ := strconv.ParseFloat(string(wire.Param(in, "progress")), 64) // another check judges it
+			came[token] = append(came[token], value)
+		}
+	}
+	one, two := came[tokens[0]], came[tokens[1]]
+	increases := func(values []float64) bool { return slices.IsSorted(values) && len(slices.Compact(slices.Clone(values))) == len(values) }
+	if (len(one) == 0) != (len(two) == 0) || !increases(one) || !increases(two) {
+		return fmt.Sprintf("progress %v for the token %s, %v for %s", one, tokens[0], two, tokens[1]), nil
+	}
+	return "", nil
 }
 
 // together makes the calls at once, each of them twice.

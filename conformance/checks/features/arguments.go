@@ -175,7 +175,24 @@ func runWrongTypes(t *engine.Trial) {
 		t.NoError(late)
 		return
 	}
-	err := refuse(t, "X-WIRE-09/arguments", "", func(r *refusals, tool wire.Tool, _ *fixture.Schema) error {
+	err := refuse(t, "X-WIRE-09/true", "", func(r *refusals, tool wire.Tool, s *fixture.Schema) error {
+		for _, name := range rawjson.SortedKeys(s.Properties) {
+			if kind := fixture.ReadSchema(s.Properties[name]).Typed(); kind != "integer" && kind != "number" {
+				continue
+			}
+			arguments := r.valid(tool, s)
+			arguments[name] = true
+			if err := r.try(tool.Name, name+"=true", arguments); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	late = cmp.Or(late, err)
+	if err != nil && !errors.Is(err, wire.ErrLate) {
+		t.NoError(err)
+	}
+	err = refuse(t, "X-WIRE-09/arguments", "", func(r *refusals, tool wire.Tool, _ *fixture.Schema) error {
 		return r.try(tool.Name, "arguments that are a list", []any{1})
 	})
 	t.NoError(cmp.Or(err, late))

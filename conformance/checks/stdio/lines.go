@@ -55,6 +55,12 @@ func runEdges(t *engine.Trial) {
 	}
 
 	t.Step(s)
+	const separated = "\"a\u2028b\u2029c\u0085d\""
+	s.Pending[separated] = false
+	t.NoError(talk.WriteRaw(t, s, append(s.Message(separated, s.LifeSign(), nil), '\n')))
+	answered(s, "STDIO-02/separators", separated)
+
+	t.Step(s)
 	// A method with newlines in its name comes back in the error of most.
 	a, err := s.Request(t.Ctx, "no\nsuch\r\nmethod", nil)
 	t.Check("STDIO-01/newlines", err == nil, "an answer on one line", "%s", a.OrError(err)) // another check judges the code

@@ -30,12 +30,14 @@ type learned struct {
 	// known has values of the server's results by the names of their members.
 	known map[string][]json.RawMessage
 	works map[string]Arguments // with which tools succeed
+	// reports has a call of each tool that reports progress.
+	reports map[string]Arguments
 	// silences is about messages that the server need not answer.
 	silences wire.Silences
 }
 
 func newLearned() *learned {
-	return &learned{called: map[string]bool{}, longest: map[string]timedCall{}, known: map[string][]json.RawMessage{}, works: map[string]Arguments{}}
+	return &learned{called: map[string]bool{}, longest: map[string]timedCall{}, known: map[string][]json.RawMessage{}, works: map[string]Arguments{}, reports: map[string]Arguments{}}
 }
 
 // NoteCall counts a tool that was called with arguments that its schema allows.
@@ -83,6 +85,23 @@ func (l *learned) Works(tool string, with Arguments) {
 	if _, known := l.works[tool]; !known && !with.Example {
 		l.works[tool] = with
 	}
+}
+
+// NoteReports remembers arguments with which a tool succeeds and reports progress.
+func (l *learned) NoteReports(tool string, with Arguments) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.reports[tool]; !known {
+		l.reports[tool] = with
+	}
+}
+
+// Reports returns arguments with which a tool reports progress, and whether there are any.
+func (l *learned) Reports(tool string) (Arguments, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	with, known := l.reports[tool]
+	return with, known
 }
 
 // Learn remembers the values in a result by the names of their members: an id that one tool

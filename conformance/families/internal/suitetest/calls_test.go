@@ -361,8 +361,16 @@ func strangerDefects() map[string]strangerDefect {
 			r["result"] = reply{"completion": reply{"values": make([]string, 101)}}
 			return r
 		})}, []string{"CALL-08/hundred"}},
-		"no subscriptions":                {strangerServer{answer: toMethod("resources/subscribe", withError(-32601))}, []string{"CALL-09/subscribe"}},
-		"no news":                         {strangerServer{quiet: true}, []string{"CALL-09/updated"}},
+		"no subscriptions":             {strangerServer{answer: toMethod("resources/subscribe", withError(-32601))}, []string{"CALL-09/subscribe"}},
+		"no news":                      {strangerServer{quiet: true}, []string{"CALL-09/updated"}},
+		"the token of the latest call": {strangerServer{latest: true}, []string{"CALL-02/progress"}},
+		"it wants the member arguments": {strangerServer{answer: func(r strangerRequest, a reply) reply {
+			if r.Params.Name == "long" && r.Params.Arguments == nil {
+				delete(a, "result")
+				a["error"] = reply{"code": -32602, "message": "arguments missing"}
+			}
+			return a
+		}}, []string{"CALL-01/bare"}},
 		"a form in a form":                {strangerServer{asks: userForm(reply{"type": "object", "properties": reply{"street": reply{"type": "string"}}})}, []string{"CALL-11/form"}},
 		"a form with a list of anything":  {strangerServer{asks: userForm(reply{"type": "array", "items": reply{"type": "object"}})}, []string{"CALL-11/form"}},
 		"a default of another type":       {strangerServer{asks: userForm(reply{"type": "integer", "default": "5"})}, []string{"CALL-11/form"}},

@@ -46,11 +46,12 @@ func stdioRewrites() map[string]rewritten {
 		"STDIO-02/last": {options: onlyFixtures, line: func(line []byte) ([]any, bool) {
 			return nil, !bytes.HasSuffix(line, []byte("\n"))
 		}},
-		"STDIO-02/split":    lines("größe-日本"),
-		"STDIO-02/mixed":    deaf("this is not JSON"),
-		"STDIO-02/nul":      deaf("\x00\x00\x00"),
-		"STDIO-02/many":     nth(mcp.MethodDiscover, 300, ignores),
-		"STDIO-01/newlines": answering(`no\nsuch`, ignores),
+		"STDIO-02/split":      lines("größe-日本"),
+		"STDIO-02/separators": deaf("\u2028b\u2029"),
+		"STDIO-02/mixed":      deaf("this is not JSON"),
+		"STDIO-02/nul":        deaf("\x00\x00\x00"),
+		"STDIO-02/many":       nth(mcp.MethodDiscover, 300, ignores),
+		"STDIO-01/newlines":   answering(`no\nsuch`, ignores),
 		"STDIO-08/after": {options: onlyFixtures, after: func(_ fakeMessage, r reply) []any {
 			return []any{r, "bye"}
 		}},

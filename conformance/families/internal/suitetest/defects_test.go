@@ -384,6 +384,7 @@ func argumentDefects() map[string]broken {
 		"X-WIRE-08/code":       code,
 		"X-WIRE-09":            lax("type", "minimum", "maximum", "minLength", "maxLength", "enum"),
 		"X-WIRE-09/code":       code,
+		"X-WIRE-09/true":       lax("type", "minimum", "maximum"),
 		"X-WIRE-10/length":     lax("minLength", "maxLength"),
 		"X-WIRE-10/pattern":    lax("pattern"),
 		"X-WIRE-10/enum":       lax("enum"),

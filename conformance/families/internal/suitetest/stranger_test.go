@@ -46,6 +46,8 @@ type strangerServer struct {
 	mixes bool
 	// drops: of calls that come together one has no answer.
 	drops bool
+	// latest: all progress has the token of the latest call.
+	latest bool
 	// stubborn: a slow call goes on when it is cancelled, and is answered.
 	stubborn bool
 	// blocks: nothing else is answered while a call runs.
@@ -77,6 +79,7 @@ type strangerTalk struct {
 	cancelled  map[string]bool
 	added      int             // to each list
 	oldest     json.RawMessage // the first progress token
+	newest     json.RawMessage // the latest one
 	calls      sync.WaitGroup
 	first      *reply
 	declared   reply                 // by the client
@@ -359,14 +362,20 @@ func (c *strangerTalk) call(ctx context.Context, r strangerRequest) (result, err
 
 // long takes a while and reports progress; nil if it was cancelled.
 func (c *strangerTalk) long(ctx context.Context, r strangerRequest) reply {
+	c.mu.Lock()
+	c.newest = r.Params.Meta.ProgressToken
+	c.mu.Unlock()
 	for i := range 3 {
 		c.mu.Lock()
-		cancelled := c.cancelled[string(r.ID)]
+		cancelled, newest := c.cancelled[string(r.ID)], c.newest
 		c.mu.Unlock()
 		if ctx.Err() != nil || cancelled && !c.stubborn {
 			return nil
 		}
 		if token := r.Params.Meta.ProgressToken; token != nil {
+			if c.latest {
+				token = newest
+			}
 			c.notify("notifications/progress", reply{"progressToken": token, "progress": i + 1, "total": 3})
 		}
 		<-time.After(300 * time.Millisecond)
