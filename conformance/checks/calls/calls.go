@@ -35,6 +35,7 @@ func Scenarios() []engine.Scenario {
 		{ID: "CALL-09", Needs: engine.Needs{Capability: "resources.subscribe"}, Run: runChanges},
 		{ID: "CALL-10", Needs: engine.Needs{Capability: "tools.listChanged|prompts.listChanged|resources.listChanged"}, Run: runLists},
 		{ID: "CALL-11", Needs: tools, Run: runAsks},
+		{ID: "CALL-12", Needs: engine.Needs{Capability: "tools", Transport: conformance.TransportHTTP}, Run: runSessions},
 	}
 }
 

@@ -52,6 +52,9 @@ func runLogs(t *engine.Trial) {
 				v.decide(t, c.tool.Name+" does not answer") // another check judges it
 				return
 			}
+			if level == "debug" && len(s.Notifications(mcp.MethodMessage)) > had {
+				t.Rev.NoteLogs(c.tool.Name, c.args)
+			}
 			v.logged(t, c, level, declared, s.Notifications(mcp.MethodMessage)[had:])
 		}
 	}

@@ -30,14 +30,14 @@ type learned struct {
 	// known has values of the server's results by the names of their members.
 	known map[string][]json.RawMessage
 	works map[string]Arguments // with which tools succeed
-	// reports has a call of each tool that reports progress.
-	reports map[string]Arguments
+	// reports has a call of each tool that reports progress, and logs of each that sends log messages.
+	reports, logs map[string]Arguments
 	// silences is about messages that the server need not answer.
 	silences wire.Silences
 }
 
 func newLearned() *learned {
-	return &learned{called: map[string]bool{}, longest: map[string]timedCall{}, known: map[string][]json.RawMessage{}, works: map[string]Arguments{}, reports: map[string]Arguments{}}
+	return &learned{called: map[string]bool{}, longest: map[string]timedCall{}, known: map[string][]json.RawMessage{}, works: map[string]Arguments{}, reports: map[string]Arguments{}, logs: map[string]Arguments{}}
 }
 
 // NoteCall counts a tool that was called with arguments that its schema allows.
@@ -88,19 +88,29 @@ func (l *learned) Works(tool string, with Arguments) {
 }
 
 // NoteReports remembers arguments with which a tool succeeds and reports progress.
-func (l *learned) NoteReports(tool string, with Arguments) {
+func (l *learned) NoteReports(tool string, with Arguments) { l.note(l.reports, tool, with) }
+
+// NoteLogs remembers arguments with which a tool sends log messages.
+func (l *learned) NoteLogs(tool string, with Arguments) { l.note(l.logs, tool, with) }
+
+func (l *learned) note(calls map[string]Arguments, tool string, with Arguments) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, known := l.reports[tool]; !known {
-		l.reports[tool] = with
+	if _, known := calls[tool]; !known {
+		calls[tool] = with
 	}
 }
 
 // Reports returns arguments with which a tool reports progress, and whether there are any.
-func (l *learned) Reports(tool string) (Arguments, bool) {
+func (l *learned) Reports(tool string) (Arguments, bool) { return l.noted(l.reports, tool) }
+
+// Logs returns arguments with which a tool sends log messages, and whether there are any.
+func (l *learned) Logs(tool string) (Arguments, bool) { return l.noted(l.logs, tool) }
+
+func (l *learned) noted(calls map[string]Arguments, tool string) (Arguments, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	with, known := l.reports[tool]
+	with, known := calls[tool]
 	return with, known
 }
 

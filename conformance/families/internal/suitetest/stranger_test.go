@@ -9,6 +9,7 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -48,6 +49,8 @@ type strangerServer struct {
 	drops bool
 	// latest: all progress has the token of the latest call.
 	latest bool
+	// oneLevel is the log level of all sessions; nil if each has its own.
+	oneLevel *atomic.Value
 	// stubborn: a slow call goes on when it is cancelled, and is answered.
 	stubborn bool
 	// blocks: nothing else is answered while a call runs.
@@ -168,6 +171,9 @@ func (c *strangerTalk) notify(method string, params reply) {
 }
 
 func (c *strangerTalk) log(level string) {
+	if c.oneLevel != nil {
+		c.level, _ = c.oneLevel.Load().(string)
+	}
 	if strings.Index("debug info emergency", level) >= strings.Index("debug info emergency", c.level) {
 		c.notify("notifications/message", reply{"level": level, "data": "called"})
 	}
@@ -248,6 +254,9 @@ func (c *strangerTalk) result(ctx context.Context, r strangerRequest) (result, e
 		return reply{}, nil
 	case "logging/setLevel":
 		c.level = r.Params.Level
+		if c.oneLevel != nil {
+			c.oneLevel.Store(c.level)
+		}
 		return reply{}, nil
 	case "resources/subscribe":
 		c.subscribed[r.Params.URI] = true

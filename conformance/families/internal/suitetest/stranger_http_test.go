@@ -1,0 +1,206 @@
+package suitetest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+	"github.com/mainstay-mcp/mainstay/internal/memhttp"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// strangerHTTP serves a stranger over streamable HTTP: what a session sends comes on the stream of its
+// GET, but for answers.
+type strangerHTTP struct {
+	*strangerServer
+	// leaks is the method of what goes to the newest session, or for logging/setLevel to all.
+	leaks string
+
+	mu       sync.Mutex
+	sessions []*strangerSession
+}
+
+// strangerSession is one session of a stranger.
+type strangerSession struct {
+	in  *io.PipeWriter
+	get chan []byte // lines for the stream of the GET
+	mu  sync.Mutex
+	due map[string]chan []byte // answers, by id
+}
+
+func (h *strangerHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	message := wire.Received(body, nil)
+	s := h.session(r, message.Method() == mcp.MethodInitialize)
+	switch {
+	case s == nil && r.Header.Get(wire.HeaderSession) != "":
+		w.WriteHeader(http.StatusNotFound)
+	case s == nil:
+		w.WriteHeader(http.StatusBadRequest)
+	case r.Method == http.MethodGet:
+		h.stream(w, r, s)
+	case r.Method == http.MethodDelete:
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	case message.Method() == "" || message.ID() == "":
+		_, _ = s.in.Write(append(body, '\n'))
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		answer := make(chan []byte, 1)
+		s.mu.Lock()
+		s.due[message.ID()] = answer
+		s.mu.Unlock()
+		w.Header().Set(wire.HeaderSession, h.id(s))
+		w.Header().Set("Content-Type", wire.MediaJSON)
+		_, _ = s.in.Write(append(body, '\n'))
+		select {
+		case data := <-answer:
+			_, _ = w.Write(data)
+		case <-r.Context().Done():
+		}
+	}
+}
+
+func (h *strangerHTTP) id(s *strangerSession) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, each := range h.sessions {
+		if each == s {
+			return fmt.Sprintf("5f1c9a64-0000-4000-8000-%012d", i)
+		}
+	}
+	return ""
+}
+
+// session returns the session of a request, a new one for initialize.
+func (h *strangerHTTP) session(r *http.Request, begins bool) *strangerSession {
+	if !begins {
+		h.mu.Lock()
+		all := h.sessions
+		h.mu.Unlock()
+		for _, s := range all {
+			if h.id(s) == r.Header.Get(wire.HeaderSession) {
+				return s
+			}
+		}
+		return nil
+	}
+	in, out := io.Pipe()
+	s := &strangerSession{in: out, get: make(chan []byte, 1000), due: map[string]chan []byte{}}
+	h.mu.Lock()
+	h.sessions = append(h.sessions, s)
+	h.mu.Unlock()
+	go func() { _ = h.serve(context.Background(), in, strangerOut{h, s}) }()
+	return s
+}
+
+// stream sends what is no answer.
+func (h *strangerHTTP) stream(w http.ResponseWriter, r *http.Request, s *strangerSession) {
+	w.Header().Set("Content-Type", wire.MediaStream)
+	flusher := http.NewResponseController(w)
+	_ = flusher.Flush()
+	for {
+		select {
+		case line := <-s.get:
+			_, _ = fmt.Fprintf(w, "data: %s\n\n", line)
+			_ = flusher.Flush()
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+func (h *strangerHTTP) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range h.sessions {
+		_ = s.in.Close()
+	}
+}
+
+// strangerOut takes the lines of a session.
+type strangerOut struct {
+	*strangerHTTP
+	s *strangerSession
+}
+
+func (o strangerOut) Write(line []byte) (int, error) {
+	message := wire.Received(bytes.TrimSpace(line), nil)
+	if message.IsResponse() {
+		o.s.mu.Lock()
+		answer := o.s.due[message.ID()]
+		delete(o.s.due, message.ID())
+		o.s.mu.Unlock()
+		if answer != nil {
+			answer <- bytes.Clone(bytes.TrimSpace(line))
+		}
+		return len(line), nil
+	}
+	to := o.s
+	o.mu.Lock()
+	if message.Method() == o.leaks {
+		to = o.sessions[len(o.sessions)-1]
+	}
+	o.mu.Unlock()
+	to.get <- bytes.Clone(bytes.TrimSpace(line))
+	return len(line), nil
+}
+
+// strangerLeaks are the methods of what may leak, with the checks that it breaks.
+func strangerLeaks() map[string][]string {
+	return map[string][]string{
+		"":                         {},
+		mcp.MethodProgress:         {"CALL-12/progress"},
+		mcp.MethodResourcesUpdated: {"CALL-12/news"},
+		mcp.MethodLoggingSetLevel:  {"CALL-12/level"},
+	}
+}
+
+// TestStranger_Sessions: what belongs to one session and reaches another.
+func TestStranger_Sessions(t *testing.T) {
+	t.Parallel()
+	for leaks, want := range strangerLeaks() {
+		t.Run(leaks, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				stranger := &strangerServer{list: func(tools []reply) { delete(tools[0], "annotations") }}
+				if leaks == mcp.MethodLoggingSetLevel {
+					stranger.oneLevel = &atomic.Value{}
+				}
+				h := &strangerHTTP{strangerServer: stranger, leaks: leaks}
+				defer h.close()
+				server := memhttp.New(h)
+				defer server.Close()
+				yes := true
+				report, err := checks.Run(t.Context(), &conformance.URLSubject{URL: "http://stranger/", RoundTripper: server.Transport()}, conformance.Options{
+					Revisions: []mcp.Version{mcp.LatestSession}, Only: []string{"calls"}, SideEffects: conformance.SideEffectsReadOnly,
+					Calls: conformance.Calls{Tools: map[string]conformance.ToolCalls{"add": {Call: &yes}}},
+				})
+				require.NoError(t, err)
+				passed := map[string]bool{}
+				for _, r := range report.Results {
+					passed[r.ID] = r.Status == conformance.Pass
+				}
+				require.Equal(t, want, brokenIDs(report))
+				if leaks == "" {
+					for _, id := range []string{"CALL-12/progress", "CALL-12/news", "CALL-12/level"} {
+						require.True(t, passed[id], id)
+					}
+				}
+			})
+		})
+	}
+}
