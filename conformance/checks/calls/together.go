@@ -154,7 +154,9 @@ func reportsAtOnce(t *engine.Trial, s *wire.Session, c call) (mixed string, err 
 		}
 	}
 	one, two := came[tokens[0]], came[tokens[1]]
-	increases := func(values []float64) bool { return slices.IsSorted(values) && len(slices.Compact(slices.Clone(values))) == len(values) }
+	increases := func(values []float64) bool {
+		return slices.IsSorted(values) && len(slices.Compact(slices.Clone(values))) == len(values)
+	}
 	if (len(one) == 0) != (len(two) == 0) || !increases(one) || !increases(two) {
 		return fmt.Sprintf("progress %v for the token %s, %v for %s", one, tokens[0], two, tokens[1]), nil
 	}
