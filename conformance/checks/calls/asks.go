@@ -13,7 +13,7 @@ import (
 
 const (
 	// mostOfTool is how many calls of one tool are made to see what it asks.
-	mostOfTool = 4
+	mostOfTool = 10
 	// mostRounds is how often one call may ask in the stateless era.
 	mostRounds = 5
 )
@@ -61,9 +61,8 @@ func runAsks(t *engine.Trial) {
 func askingCalls(t *engine.Trial, all []wire.Tool) []call {
 	var calm, rest []call
 	for _, tool := range all {
-		arguments := first(t.Rev.ArgumentsOf(tool), mostOfTool/2)
-		arguments = append(arguments, first(t.Rev.Guesses(tool), mostOfTool-len(arguments))...)
-		for _, with := range arguments {
+		arguments := first(t.Rev.Guesses(tool), mostOfTool/2)
+		for _, with := range first(append(arguments, t.Rev.ArgumentsOf(tool)...), mostOfTool) {
 			if c := (call{tool: tool, args: with}); destroys(tool) {
 				rest = append(rest, c)
 			} else {
@@ -84,9 +83,8 @@ func (q *asking) open() {
 	}
 	q.t.NoError(s.Handshake(q.t.Ctx, q.t.Rev.Asked))
 	q.t.Step(s)
-	if conn, ok := s.Conn.(*wire.HTTPConn); ok && !q.t.Rev.Stateless() {
-		_, err := conn.Listen(q.t.Ctx, "") // a server may ask there, if it has such a stream
-		q.t.NoError(err)
+	if !q.t.Rev.Stateless() {
+		listenOnGet(q.t, s) // a server may ask there
 	}
 	q.s = s
 }

@@ -113,7 +113,7 @@ var endlessNumber = strconv.Itoa(fixture.Largest)
 const tooLong = 2 * time.Second
 
 // patience is how many times the wait for an answer a call may take while it reports progress.
-const patience = 4
+const patience = 2
 
 // ask makes a call and waits for its answer, longer while progress comes.
 func ask(t *engine.Trial, s *wire.Session, c call, token any) (wire.Answer, error) {
@@ -139,7 +139,7 @@ func ask(t *engine.Trial, s *wire.Session, c call, token any) (wire.Answer, erro
 		}
 	}
 	if err == nil || !c.endless() {
-		t.Rev.NoteTook(c.tool.Name, c.args, time.Since(began))
+		t.Rev.NoteTook(c.tool.Name, c.args, time.Since(began), err == nil && succeeded(a))
 	}
 	if err == nil && s.Opened != nil {
 		t.Rev.Seen.CallResult(a, s.Opened.Revision)

@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -24,20 +26,24 @@ type watched struct {
 	contents map[string]string
 	// said are the resources that change, as the user says.
 	said map[string]bool
+	sub  *talk.Subscription // of the stateless era
 }
 
 // runChanges subscribes to the first resources, and to those that calls change, as the user says.
 // It makes calls and reads the resources: one that has changed has news.
 func runChanges(t *engine.Trial) {
 	w := &watched{verdicts: verdicts{}, t: t, s: t.Fresh(), contents: map[string]string{}, said: map[string]bool{}}
-	if conn, ok := w.s.Conn.(*wire.HTTPConn); ok {
-		_, err := conn.Listen(t.Ctx, "")
-		t.NoError(err)
+	over, uris := budget(t), w.uris()
+	if t.Rev.Stateless() {
+		if !w.listen(map[string]any{"resourceSubscriptions": uris}) {
+			return
+		}
+		defer func() { _ = w.sub.End(t) }()
+	} else {
+		listenOnGet(t, w.s)
 	}
-	over := budget(t)
-	uris := w.uris()
 	for _, uri := range uris {
-		w.subscribe(uri)
+		w.watch(uri)
 	}
 	for _, c := range mayChange(t) {
 		if over() || len(w.contents) == 0 {
@@ -48,9 +54,40 @@ func runChanges(t *engine.Trial) {
 	for _, in := range w.s.Notifications(mcp.MethodResourcesUpdated) {
 		got := rawjson.Text(wire.Param(in, "uri"))
 		below := slices.ContainsFunc(uris, func(uri string) bool { return strings.HasPrefix(got, uri) })
-		w.see(t, "CALL-09/uri", below, "the uri of a subscription, or one below it", "%s", rawjson.OrAbsent(wire.Param(in, "uri")))
+		w.see(w.t, "CALL-09/uri", below, "the uri of a subscription, or one below it", "%s", rawjson.OrAbsent(wire.Param(in, "uri")))
+		w.tagged("CALL-09", in)
 	}
 	w.decide(t, "no call changed a resource")
+}
+
+// listenOnGet opens the stream over HTTP on which messages come that belong to no request, if the server
+// has one.
+func listenOnGet(t *engine.Trial, s *wire.Session) {
+	if conn, ok := s.Conn.(*wire.HTTPConn); ok {
+		_, err := conn.Listen(t.Ctx, "")
+		t.NoError(err)
+	}
+}
+
+// listen opens a subscription of the stateless era. If the server does not agree to all of it, listen
+// skips the checks of the scenario.
+func (w *watched) listen(filter map[string]any) (agreed bool) {
+	w.t.Step(w.s)
+	sub, err := talk.Listen(w.t, w.s, filter)
+	if err != nil || !sub.Honours(rawjson.SortedKeys(filter)...) { // other checks judge the rest
+		w.t.SkipRest(conformance.SkipPrerequisite, "no subscription: "+sub.Described(err))
+		return false
+	}
+	w.sub = sub
+	return true
+}
+
+// tagged judges whether news name the subscription of the stateless era.
+func (w *watched) tagged(scenario string, in wire.Inbound) {
+	if w.sub != nil {
+		got := w.sub.Subscription(in)
+		w.see(w.t, scenario+"/tagged", string(got) == w.sub.ID, w.sub.ID, "%s: %s is %s", in.Method(), mcp.MetaSubscriptionID, rawjson.OrAbsent(got))
+	}
 }
 
 // uris are those to watch.
@@ -71,8 +108,19 @@ func (w *watched) uris() []string {
 	return uris
 }
 
-// subscribe subscribes to a resource and reads it twice: one that changes without a call is not watched.
-func (w *watched) subscribe(uri string) {
+// watch subscribes to a resource and reads it twice: one that changes without a call is not watched.
+func (w *watched) watch(uri string) {
+	if w.sub == nil && !w.subscribe(uri) {
+		return
+	}
+	text := w.read(uri)
+	if w.read(uri) == text && text != "" {
+		w.contents[uri] = text
+	}
+}
+
+// subscribe subscribes to a resource of the session era, and reports whether that was possible.
+func (w *watched) subscribe(uri string) bool {
 	w.t.Step(w.s)
 	a, err := w.s.Request(w.t.Ctx, mcp.MethodResourcesSubscribe, map[string]any{"uri": uri})
 	// Nothing demands that each resource can be subscribed to, unless the user says that it changes.
@@ -80,13 +128,7 @@ func (w *watched) subscribe(uri string) {
 		w.see(w.t, "CALL-09/subscribe", err == nil && a.Err == nil, "a result", "%s: %s", uri, a.OrError(err))
 	}
 	w.t.NoError(err)
-	if a.Err != nil {
-		return
-	}
-	text := w.read(uri)
-	if w.read(uri) == text && text != "" {
-		w.contents[uri] = text
-	}
+	return a.Err == nil
 }
 
 // read returns the contents of a resource, "" if it cannot be read.

@@ -158,7 +158,7 @@ func (e *each) call(c call) {
 		}
 		e.quick[c.tool.Name] = append(e.quick[c.tool.Name], numbers)
 	}
-	e.given[c.tool.Name] = took > engine.Slow // one call of a slow tool is enough
+	e.given[c.tool.Name] = e.t.Rev.IsSlow(c.tool.Name) // one call of a slow tool is enough
 	e.see(e.t, "CALL-01/answered", err == nil, "an answer", "%s: %s", c, a.OrError(err))
 	if err != nil {
 		return
@@ -303,7 +303,7 @@ func (e *each) late(c call) {
 		e.abandon()
 		return
 	}
-	e.given[c.tool.Name] = true
+	e.given[c.tool.Name] = len(e.quick[c.tool.Name]) == 0
 	fault := fmt.Sprintf("%s: no answer in %s", c, e.s.Timeout)
 	frames := e.t.Trace.Since(e.t.EvidenceFrom)
 	_, gone := e.s.Ping(e.t.Ctx)

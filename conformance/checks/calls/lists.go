@@ -22,10 +22,22 @@ var announced = []struct {
 // runLists makes calls of tools that may change something, and lists what the server announces
 // changes of: a list that has changed has news.
 func runLists(t *engine.Trial) {
-	s, v := t.Fresh(), verdicts{}
-	if conn, ok := s.Conn.(*wire.HTTPConn); ok {
-		_, err := conn.Listen(t.Ctx, "")
-		t.NoError(err)
+	v := verdicts{}
+	w := &watched{verdicts: v, t: t, s: t.Fresh()}
+	s := w.s
+	if t.Rev.Stateless() {
+		filter := map[string]any{}
+		for _, list := range announced {
+			if t.Rev.Capabilities.Has(list.kind.Capability + ".listChanged") {
+				filter[list.kind.Capability+"ListChanged"] = true
+			}
+		}
+		if !w.listen(filter) {
+			return
+		}
+		defer func() { _ = w.sub.End(t) }()
+	} else {
+		listenOnGet(t, s)
 	}
 	over, calls := budget(t), mayChange(t)
 	for _, list := range announced {
@@ -61,6 +73,11 @@ func runLists(t *engine.Trial) {
 			}
 			v.see(t, "CALL-10/"+list.kind.Member, came, list.news, "%s: it changed the list of %s, and no news came", c, list.kind.Member)
 			before = after
+		}
+	}
+	for _, list := range announced {
+		for _, in := range s.Notifications(list.news) {
+			w.tagged("CALL-10", in)
 		}
 	}
 	v.decide(t, "no call changed a list")

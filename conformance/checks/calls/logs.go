@@ -18,9 +18,8 @@ func runLogs(t *engine.Trial) {
 		return
 	}
 	s := t.Fresh()
-	if conn, ok := s.Conn.(*wire.HTTPConn); ok && !t.Rev.Stateless() {
-		_, err := conn.Listen(t.Ctx, "") // log messages may come there, if the server has such a stream
-		t.NoError(err)
+	if !t.Rev.Stateless() {
+		listenOnGet(t, s) // log messages may come there
 	}
 	v := verdicts{}
 	over := budget(t)

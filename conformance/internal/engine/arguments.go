@@ -29,7 +29,7 @@ func (l *RevisionRun) ArgumentsOf(tool wire.Tool) []Arguments {
 	for _, made := range fixture.MakeArguments(tool.InputSchema, l.Opts.Seed) {
 		all = append(all, Arguments{made, false})
 	}
-	return all
+	return l.withoutSlow(tool.Name, all)
 }
 
 // HasProfile reports whether the server announces an error profile for a tool. Scenarios of its

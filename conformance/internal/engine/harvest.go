@@ -27,6 +27,9 @@ type learned struct {
 	called map[string]bool // the tools that were called, true with an example
 	// longest has the call of each tool that took longest.
 	longest map[string]timedCall
+	// slow has the calls that took long, by tool and arguments, and swift the tools that were quick
+	// with others.
+	slow, swift map[string]bool
 	// known has values of the server's results by the names of their members.
 	known map[string][]json.RawMessage
 	works map[string]Arguments // with which tools succeed
@@ -37,7 +40,7 @@ type learned struct {
 }
 
 func newLearned() *learned {
-	return &learned{called: map[string]bool{}, longest: map[string]timedCall{}, known: map[string][]json.RawMessage{}, works: map[string]Arguments{}, reports: map[string]Arguments{}, logs: map[string]Arguments{}}
+	return &learned{called: map[string]bool{}, longest: map[string]timedCall{}, slow: map[string]bool{}, swift: map[string]bool{}, known: map[string][]json.RawMessage{}, works: map[string]Arguments{}, reports: map[string]Arguments{}, logs: map[string]Arguments{}}
 }
 
 // NoteCall counts a tool that was called with arguments that its schema allows.
@@ -56,19 +59,37 @@ type timedCall struct {
 	took time.Duration
 }
 
-// NoteTook remembers how long a call took.
-func (l *learned) NoteTook(tool string, with Arguments, took time.Duration) {
+// NoteTook remembers how long a call took, and whether it succeeded.
+func (l *learned) NoteTook(tool string, with Arguments, took time.Duration, succeeded bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if took > l.longest[tool].took {
 		l.longest[tool] = timedCall{with, took}
 	}
+	if took > Slow {
+		l.slow[slowKey(tool, with)] = true
+	} else if succeeded {
+		l.swift[tool] = true
+	}
 }
 
-// IsSlow reports whether a call of a tool took long.
+func slowKey(tool string, with Arguments) string { return tool + "\x00" + string(with.JSON) }
+
+// IsSlow reports whether all calls of a tool took long.
 func (l *learned) IsSlow(tool string) bool {
-	_, took := l.Longest(tool)
-	return took > Slow
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.longest[tool].took > Slow && !l.swift[tool]
+}
+
+// withoutSlow removes the arguments with which a tool takes long, if it is quick with others.
+func (l *learned) withoutSlow(tool string, all []Arguments) []Arguments {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.swift[tool] {
+		return all
+	}
+	return slices.DeleteFunc(all, func(with Arguments) bool { return !with.Example && l.slow[slowKey(tool, with)] })
 }
 
 // Longest returns the arguments of the call of a tool that took longest, and how long that was.

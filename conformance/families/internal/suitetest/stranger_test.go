@@ -2,6 +2,7 @@ package suitetest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,8 +26,10 @@ type strangerRequest struct {
 		RequestID        json.RawMessage `json:"requestId"`
 		Argument         struct{ Name string }
 		Capabilities     reply
+		Notifications    reply
 		Meta             struct {
 			ProgressToken json.RawMessage `json:"progressToken"`
+			Level         string          `json:"io.modelcontextprotocol/logLevel"`
 		} `json:"_meta"`
 	}
 }
@@ -47,6 +50,8 @@ type strangerServer struct {
 	mixes bool
 	// drops: of calls that come together one has no answer.
 	drops bool
+	// stateless: it speaks 2026-07-28 and nothing else. untagged: its news name no subscription.
+	stateless, untagged bool
 	// latest: all progress has the token of the latest call.
 	latest bool
 	// oneLevel is the log level of all sessions; nil if each has its own.
@@ -86,6 +91,7 @@ type strangerTalk struct {
 	calls      sync.WaitGroup
 	first      *reply
 	declared   reply                 // by the client
+	listens    json.RawMessage       // the id of the subscription
 	questions  map[string]chan reply // by id, for the answers of the client
 }
 
@@ -174,7 +180,7 @@ func (c *strangerTalk) log(level string) {
 	if c.oneLevel != nil {
 		c.level, _ = c.oneLevel.Load().(string)
 	}
-	if strings.Index("debug info emergency", level) >= strings.Index("debug info emergency", c.level) {
+	if strings.Index("debug info emergency nothing", level) >= strings.Index("debug info emergency nothing", c.level) {
 		c.notify("notifications/message", reply{"level": level, "data": "called"})
 	}
 }
@@ -240,16 +246,21 @@ func (c *strangerTalk) swap(a reply) {
 func (c *strangerTalk) result(ctx context.Context, r strangerRequest) (result, err reply) {
 	switch r.Method {
 	case "initialize":
+		if c.stateless {
+			return nil, reply{"code": -32601, "message": "method not found"}
+		}
 		c.declared = r.Params.Capabilities
-		capabilities := reply{"tools": reply{}, "prompts": reply{}, "resources": reply{"subscribe": true}, "completions": reply{}, "logging": reply{}}
-		if c.grows {
-			announced := reply{"listChanged": true}
-			capabilities["tools"], capabilities["prompts"], capabilities["resources"] = announced, announced, reply{"listChanged": true, "subscribe": true}
+		return reply{"protocolVersion": "2025-11-25", "capabilities": c.offered(), "serverInfo": reply{"name": "stranger", "version": "1"}}, nil
+	case "server/discover":
+		if !c.stateless {
+			return nil, reply{"code": -32601, "message": "method not found"}
 		}
-		if c.capabilities != nil {
-			c.capabilities(capabilities)
-		}
-		return reply{"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": reply{"name": "stranger", "version": "1"}}, nil
+		return reply{"resultType": "complete", "supportedVersions": []string{"2026-07-28"}, "capabilities": c.offered(), "ttlMs": 0, "cacheScope": "public"}, nil
+	case "subscriptions/listen":
+		c.listens = r.ID
+		c.subscribed["sum://all"] = true
+		c.news(mcp.MethodSubscriptionsAcknowledged, reply{"notifications": r.Params.Notifications})
+		return nil, nil
 	case "ping", "resources/unsubscribe":
 		return reply{}, nil
 	case "logging/setLevel":
@@ -271,6 +282,9 @@ func (c *strangerTalk) result(ctx context.Context, r strangerRequest) (result, e
 		return reply{"resourceTemplates": []reply{{"uriTemplate": "sum://{name}", "name": "one"}}}, nil
 	case "resources/read":
 		if r.Params.URI == "sum://nothing" || strings.Contains(r.Params.URI, "no-such") {
+			if c.stateless {
+				return nil, reply{"code": -32602, "message": "no such sum"}
+			}
 			return nil, reply{"code": -32002, "message": "no such sum"}
 		}
 		return reply{"contents": []reply{{"uri": r.Params.URI, "text": "3"}}}, nil
@@ -282,6 +296,27 @@ func (c *strangerTalk) result(ctx context.Context, r strangerRequest) (result, e
 		return reply{"completion": reply{"values": []string{"Oslo"}, "total": 1}}, nil
 	}
 	return nil, reply{"code": -32601, "message": "method not found"}
+}
+
+// offered are the capabilities.
+func (c *strangerTalk) offered() reply {
+	capabilities := reply{"tools": reply{}, "prompts": reply{}, "resources": reply{"subscribe": true}, "completions": reply{}, "logging": reply{}}
+	if c.grows {
+		announced := reply{"listChanged": true}
+		capabilities["tools"], capabilities["prompts"], capabilities["resources"] = announced, announced, reply{"listChanged": true, "subscribe": true}
+	}
+	if c.capabilities != nil {
+		c.capabilities(capabilities)
+	}
+	return capabilities
+}
+
+// news sends what belongs to a subscription of the stateless era, or to none.
+func (c *strangerTalk) news(method string, params reply) {
+	if c.stateless && (!c.untagged || method == mcp.MethodSubscriptionsAcknowledged) {
+		params["_meta"] = reply{mcp.MetaSubscriptionID: c.listens}
+	}
+	c.notify(method, params)
 }
 
 // more are the items that calls have added to a list, with these members.
@@ -303,7 +338,7 @@ func (c *strangerTalk) grow() {
 	c.mu.Unlock()
 	for _, method := range []string{mcp.MethodToolsListChanged, mcp.MethodPromptsListChanged, mcp.MethodResourcesListChanged} {
 		if !c.quiet {
-			c.notify(method, reply{})
+			c.news(method, reply{})
 		}
 	}
 }
@@ -340,12 +375,15 @@ func (c *strangerTalk) call(ctx context.Context, r strangerRequest) (result, err
 		}
 		result = text(string(data))
 		result["structuredContent"] = json.RawMessage(data)
+		if c.stateless {
+			c.level = cmp.Or(r.Params.Meta.Level, "nothing")
+		}
 		c.log("info")
 		if c.grows {
 			c.grow()
 		}
 		if c.subscribed["sum://all"] && !c.quiet {
-			c.notify("notifications/resources/updated", reply{"uri": "sum://all"})
+			c.news(mcp.MethodResourcesUpdated, reply{"uri": "sum://all"})
 		}
 		return result, nil
 	case "say":
