@@ -55,7 +55,7 @@ func runChanges(t *engine.Trial) {
 		got := rawjson.Text(wire.Param(in, "uri"))
 		below := slices.ContainsFunc(uris, func(uri string) bool { return strings.HasPrefix(got, uri) })
 		w.see(w.t, "CALL-09/uri", below, "the uri of a subscription, or one below it", "%s", rawjson.OrAbsent(wire.Param(in, "uri")))
-		w.tagged("CALL-09", in)
+		w.tagged("CALL-09/tagged", in)
 	}
 	w.decide(t, "no call changed a resource")
 }
@@ -83,10 +83,10 @@ func (w *watched) listen(filter map[string]any) (agreed bool) {
 }
 
 // tagged judges whether news name the subscription of the stateless era.
-func (w *watched) tagged(scenario string, in wire.Inbound) {
+func (w *watched) tagged(id string, in wire.Inbound) {
 	if w.sub != nil {
 		got := w.sub.Subscription(in)
-		w.see(w.t, scenario+"/tagged", string(got) == w.sub.ID, w.sub.ID, "%s: %s is %s", in.Method(), mcp.MetaSubscriptionID, rawjson.OrAbsent(got))
+		w.see(w.t, id, string(got) == w.sub.ID, w.sub.ID, "%s: %s is %s", in.Method(), mcp.MetaSubscriptionID, rawjson.OrAbsent(got))
 	}
 }
 

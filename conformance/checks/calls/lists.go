@@ -39,6 +39,7 @@ func runLists(t *engine.Trial) {
 	} else {
 		listenOnGet(t, s)
 	}
+	listed := resourcesOf(t, s)
 	over, calls := budget(t), mayChange(t)
 	for _, list := range announced {
 		if !t.Rev.Capabilities.Has(list.kind.Capability + ".listChanged") {
@@ -75,12 +76,35 @@ func runLists(t *engine.Trial) {
 			before = after
 		}
 	}
+	readAdded(t, s, listed)
 	for _, list := range announced {
 		for _, in := range s.Notifications(list.news) {
-			w.tagged("CALL-10", in)
+			w.tagged("CALL-10/tagged", in)
 		}
 	}
 	v.decide(t, "no call changed a list")
+}
+
+// resourcesOf are the URIs of the listed resources.
+func resourcesOf(t *engine.Trial, s *wire.Session) []string {
+	if !t.Rev.Capabilities.Has("resources") {
+		return nil
+	}
+	list, err := wire.WalkList(t.Ctx, s, wire.ResourceList)
+	if err != nil {
+		return nil // another check judges it
+	}
+	return list.Keys(wire.ResourceList)
+}
+
+// readAdded reads the resources that calls have added: checks of all messages judge the contents.
+func readAdded(t *engine.Trial, s *wire.Session, before []string) {
+	added := slices.DeleteFunc(resourcesOf(t, s), func(uri string) bool { return slices.Contains(before, uri) })
+	for _, uri := range first(added, mostOffers) {
+		t.Step(s)
+		_, err := s.Request(t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
+		t.NoError(err)
+	}
 }
 
 // namesIn returns the names in a list, sorted, and whether the server gave it.

@@ -8,10 +8,11 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Checks of what a server asks: by requests of its own, and by results.
+// Checks of what a server asks, by requests of its own and by results, and of the news that it sends.
 const (
 	SeenAsked      = "CALL-11/declared"
 	SeenInputAsked = "MRTR-13/asked"
+	SeenNews       = "LC-11/news"
 )
 
 // needed are the capabilities of a client that requests of a server need.
@@ -38,4 +39,23 @@ func (o *Observer) askedBy(s *wire.Session, in wire.Inbound, requests json.RawMe
 			o.See(SeenInputAsked, s.Declares[capability] != nil, in, "%s of a client that does not declare %s", method, capability)
 		}
 	}
+}
+
+// declaredNews are the capabilities, and their members, of a server that sends news.
+var declaredNews = map[string][2]string{
+	mcp.MethodToolsListChanged:     {"tools", "listChanged"},
+	mcp.MethodPromptsListChanged:   {"prompts", "listChanged"},
+	mcp.MethodResourcesListChanged: {"resources", "listChanged"},
+	mcp.MethodResourcesUpdated:     {"resources", "subscribe"},
+}
+
+// news judges a notification of something that has changed.
+func (o *Observer) news(s *wire.Session, in wire.Inbound) {
+	path, there := declaredNews[in.Method()]
+	if !there || s.Opened == nil {
+		return
+	}
+	declared, _ := rawjson.Object(s.Opened.Capabilities)
+	capability, _ := rawjson.Object(declared[path[0]])
+	o.See(SeenNews, string(capability[path[1]]) == "true", in, "capabilities.%s.%s is %s", path[0], path[1], rawjson.OrAbsent(capability[path[1]]))
 }

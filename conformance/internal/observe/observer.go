@@ -127,6 +127,7 @@ func (o *Observer) Message(s *wire.Session, in wire.Inbound) {
 		declared, _ := rawjson.Object(s.Opened.Capabilities)
 		o.See(SeenLogging, declared["logging"] != nil, in, "capabilities.logging absent")
 	}
+	o.news(s, in)
 	if raw, ok := in.Members["params"]; ok {
 		o.See(SeenParams, len(raw) > 0 && raw[0] == '{', in, "params is %s", rawjson.Clip(string(raw), 40))
 	}

@@ -25,6 +25,15 @@ func servedRewrites() map[string]rewritten {
 		}
 		return withoutCapability("logging", m, r)
 	}, also: []string{"UTIL-01", "LOG-03"}, revision: mcp.LatestSession, options: onlyFixtures}
+	all["LC-11/news"] = rewritten{after: func(m fakeMessage, r reply) []any {
+		if m.method == mcp.MethodPing {
+			return []any{reply{"jsonrpc": "2.0", "method": mcp.MethodPromptsListChanged}, r}
+		}
+		if result, ok := r["result"].(reply); ok && m.method == mcp.MethodInitialize {
+			result["capabilities"].(reply)["prompts"] = reply{}
+		}
+		return []any{r}
+	}, also: []string{"UTIL-01", "LOG-03"}, revision: mcp.LatestSession, options: onlyFixtures}
 	return all
 }
 
