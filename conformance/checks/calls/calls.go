@@ -26,16 +26,16 @@ func Scenarios() []engine.Scenario {
 	tools := engine.Needs{Capability: "tools"}
 	return []engine.Scenario{
 		{ID: "CALL-01", Gentle: true, Needs: tools, Run: runEach},
-		{ID: "CALL-02", Needs: tools, Run: runTogether},
-		{ID: "CALL-04", Needs: tools, Run: runCancelled},
-		{ID: "CALL-05", Needs: tools, Run: runLogs},
-		{ID: "CALL-06", Gentle: true, Needs: engine.Needs{Capability: "resources"}, Run: runTemplates},
-		{ID: "CALL-07", Gentle: true, Needs: engine.Needs{Capability: "prompts"}, Run: runPrompts},
+		{ID: "CALL-02", After: "CALL-01", Needs: tools, Run: runTogether},
+		{ID: "CALL-04", After: "CALL-01", Needs: tools, Run: runCancelled},
+		{ID: "CALL-05", After: "CALL-01", Needs: tools, Run: runLogs},
+		{ID: "CALL-06", After: "CALL-01", Gentle: true, Needs: engine.Needs{Capability: "resources"}, Run: runTemplates},
+		{ID: "CALL-07", After: "CALL-01", Gentle: true, Needs: engine.Needs{Capability: "prompts"}, Run: runPrompts},
 		{ID: "CALL-08", Gentle: true, Needs: engine.Needs{Capability: "completions"}, Run: runCompletions},
-		{ID: "CALL-09", Needs: engine.Needs{Capability: "resources.subscribe"}, Run: runChanges},
-		{ID: "CALL-10", Needs: engine.Needs{Capability: "tools.listChanged|prompts.listChanged|resources.listChanged"}, Run: runLists},
-		{ID: "CALL-11", Needs: tools, Run: runAsks},
-		{ID: "CALL-12", Needs: engine.Needs{Capability: "tools", Transport: conformance.TransportHTTP}, Run: runSessions},
+		{ID: "CALL-09", After: "CALL-01", Needs: engine.Needs{Capability: "resources.subscribe"}, Run: runChanges},
+		{ID: "CALL-10", After: "CALL-01", Needs: engine.Needs{Capability: "tools.listChanged|prompts.listChanged|resources.listChanged"}, Run: runLists},
+		{ID: "CALL-11", After: "CALL-01", Needs: tools, Run: runAsks},
+		{ID: "CALL-12", After: "CALL-01", Needs: engine.Needs{Capability: "tools", Transport: conformance.TransportHTTP}, Run: runSessions},
 	}
 }
 

@@ -18,7 +18,17 @@ func observedScenarios() []engine.Scenario {
 	for i := range all {
 		all[i].Gentle, all[i].Last, all[i].Run = true, true, Judge
 	}
-	return all
+	return append(all, engine.Scenario{ID: "SEEN-THERE", Gentle: true, Last: true, Needs: engine.Needs{Transport: conformance.TransportHTTP}, Run: runThere})
+}
+
+// runThere looks whether a server that was lost is there again.
+func runThere(t *engine.Trial) {
+	scenario, frames := t.Gone()
+	if scenario == "" {
+		t.Pass("HTTP-28/there")
+		return
+	}
+	t.FailBy("HTTP-28/there", frames, "an answer to each message", "the server closed the connection after these messages of "+scenario+", and nobody listens there any more")
 }
 
 // Judge decides each check by what was seen. What no message was an

@@ -129,6 +129,7 @@ func (t *Trial) unsure(status conformance.Status) string {
 	switch status {
 	case conformance.Pass:
 		if !t.answers(s) {
+			t.Rev.noteGone(t)
 			return "the server was lost: " + doubt.Error()
 		}
 	case conformance.Fail, conformance.Warn:
@@ -136,6 +137,7 @@ func (t *Trial) unsure(status conformance.Status) string {
 		// reached again.
 		if errors.Is(doubt, wire.ErrClosed) || errors.Is(doubt, wire.ErrNoAnswer) && s.Trace.Silent() {
 			if t.blamed(s) || !t.Reachable() {
+				t.Rev.noteGone(t)
 				return "the server was lost: " + doubt.Error()
 			}
 			return t.exitAtStart(s)

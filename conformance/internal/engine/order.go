@@ -39,12 +39,33 @@ func InOrder(scenarios []Scenario, first ...string) []Scenario {
 }
 
 // Shuffle returns the scenarios in a random order, to find servers whose answers depend on
-// earlier requests. Seed 0 keeps the order.
+// earlier requests, but none before the one that it learns from. Seed 0 keeps the order.
 func Shuffle(scenarios []Scenario, seed uint64) []Scenario {
 	if seed == 0 {
 		return scenarios
 	}
 	out := slices.Clone(scenarios)
 	rand.New(rand.NewPCG(seed, seed)).Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return afterOthers(out)
+}
+
+// afterOthers moves each scenario behind the one that it runs after.
+func afterOthers(scenarios []Scenario) []Scenario {
+	waiting := map[string][]Scenario{}
+	for _, sc := range scenarios {
+		if sc.After != "" {
+			waiting[sc.After] = append(waiting[sc.After], sc)
+		}
+	}
+	seen := map[string]bool{}
+	out := make([]Scenario, 0, len(scenarios))
+	for _, sc := range scenarios {
+		seen[sc.ID] = true
+		if there := slices.ContainsFunc(scenarios, func(other Scenario) bool { return other.ID == sc.After }); there && !seen[sc.After] {
+			continue // it follows that one
+		}
+		out = append(out, sc)
+		out = append(out, slices.DeleteFunc(waiting[sc.ID], func(w Scenario) bool { return !seen[w.ID] })...)
+	}
 	return out
 }

@@ -55,6 +55,13 @@ func (l *RevisionRun) playParallel(ctx context.Context, scenarios []Scenario, re
 		results []conformance.Result
 	}
 	next, played := make(chan int), make(chan outcome)
+	over := map[string]chan struct{}{} // the scenarios that others run after
+	for i := range scenarios {
+		after := scenarios[i].After
+		if over[after] == nil && slices.ContainsFunc(scenarios, func(sc Scenario) bool { return sc.ID == after && sc.parallel() }) {
+			over[after] = make(chan struct{})
+		}
+	}
 	var workers sync.WaitGroup
 	for range min(l.Opts.Parallel, parallelMost) {
 		w := l.worker()
@@ -63,14 +70,18 @@ func (l *RevisionRun) playParallel(ctx context.Context, scenarios []Scenario, re
 			defer w.closeLeft()
 			for i := range next {
 				played <- outcome{i, w.play(ctx, &scenarios[i])}
+				if done := over[scenarios[i].ID]; done != nil {
+					close(done)
+				}
 			}
 		})
 	}
 	go func() {
-		for i := range scenarios {
-			if sc := &scenarios[i]; !sc.Last && sc.suite() == SuiteProtocol && sc.Needs.Fixture == "" {
-				next <- i
+		for _, i := range inTurn(scenarios, over) {
+			if done := over[scenarios[i].After]; done != nil {
+				<-done
 			}
+			next <- i
 		}
 		close(next)
 		workers.Wait()
@@ -79,6 +90,29 @@ func (l *RevisionRun) playParallel(ctx context.Context, scenarios []Scenario, re
 	for o := range played {
 		report(o.i, o.results)
 	}
+}
+
+// parallel reports whether a scenario may run beside others.
+func (sc *Scenario) parallel() bool {
+	return !sc.Last && sc.suite() == SuiteProtocol && sc.Needs.Fixture == ""
+}
+
+// inTurn returns the indexes of the scenarios to play in parallel: those that others run after come
+// first, and those others last.
+func inTurn(scenarios []Scenario, awaited map[string]chan struct{}) []int {
+	var first, rest, waiting []int
+	for i := range scenarios {
+		switch sc := &scenarios[i]; {
+		case !sc.parallel():
+		case awaited[sc.ID] != nil:
+			first = append(first, i)
+		case awaited[sc.After] != nil:
+			waiting = append(waiting, i)
+		default:
+			rest = append(rest, i)
+		}
+	}
+	return slices.Concat(first, rest, waiting)
 }
 
 // worker returns a run of the same revision with programs of its own.

@@ -44,6 +44,7 @@ type RevisionRun struct {
 	*learned            // shared by workers
 	// fatal has the requests that end the server, as [wire.Session.During] describes them.
 	fatal map[string]bool
+	gone  *gone
 }
 
 // ServerCapabilities is the capabilities object of the server.
@@ -52,7 +53,7 @@ type ServerCapabilities map[string]json.RawMessage
 func newRevisionRun(r *runner, revision mcp.Version) *RevisionRun {
 	l := &RevisionRun{
 		runner: r, Asked: revision, Revision: revision, Seen: observe.New(), shared: map[string]*wire.Session{}, fatal: map[string]bool{},
-		Environment: emptyEnvironment{}, learned: newLearned(),
+		Environment: emptyEnvironment{}, learned: newLearned(), gone: &gone{},
 		left: map[wire.Stage][]*wire.Session{},
 	}
 	schemas := Scenario{ID: "SEEN-BASE", Area: "base"}

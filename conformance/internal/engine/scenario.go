@@ -77,6 +77,8 @@ type Scenario struct {
 	Gentle bool
 	// Last: it judges the traffic of all others, and runs after them.
 	Last bool
+	// After is the id of a scenario that this one learns from, and runs after; "" for none.
+	After string
 	// Source is the data that Run plays, if any.
 	Source any
 }

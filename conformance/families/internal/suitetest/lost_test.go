@@ -157,23 +157,29 @@ func compareLoss(t *testing.T, living map[string]conformance.Result, lost *confo
 	}
 }
 
-// TestLoss_IsNoFault: a server that is gone broke no rule by that.
+// mortalHTTP is a server that ends with its connections after some requests.
+func mortalHTTP(t *testing.T, requests int64) *conformance.URLSubject {
+	t.Helper()
+	handler := newFakeHTTP(newFake(defect{}, "", "", io.Discard))
+	var count atomic.Int64
+	server := httptest.NewUnstartedServer(nil)
+	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if count.Add(1) > requests {
+			_ = server.Listener.Close() // nobody can connect any more
+			panic(http.ErrAbortHandler)
+		}
+		handler.ServeHTTP(w, r)
+	})
+	server.Start()
+	t.Cleanup(server.Close)
+	return conformance.URL(server.URL, nil)
+}
+
+// TestLoss_IsNoFault: a server that is gone broke no rule of those by that.
 func TestLoss_IsNoFault(t *testing.T) {
 	t.Parallel()
 	run := func(limit int64) map[string]conformance.Result {
-		handler := newFakeHTTP(newFake(defect{}, "", "", io.Discard))
-		var count atomic.Int64
-		server := httptest.NewUnstartedServer(nil)
-		server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if count.Add(1) > limit {
-				_ = server.Listener.Close() // nobody can connect any more
-				panic(http.ErrAbortHandler)
-			}
-			handler.ServeHTTP(w, r)
-		})
-		server.Start()
-		t.Cleanup(server.Close)
-		report, err := runAll(t.Context(), conformance.URL(server.URL, nil), conformance.Options{
+		report, err := runAll(t.Context(), mortalHTTP(t, limit), conformance.Options{
 			Revisions: []mcp.Version{mcp.LatestSession}, Answer: time.Second, Only: []string{"LC-*", "RPC-*"}, SideEffects: conformance.SideEffectsNone,
 		})
 		require.NoError(t, err)
@@ -190,6 +196,26 @@ func TestLoss_IsNoFault(t *testing.T) {
 	}
 	require.Greater(t, unknown, 20)
 }
+
+// TestLoss_Gone: one check tells when a server was lost that cannot be started again.
+func TestLoss_Gone(t *testing.T) {
+	t.Parallel()
+	for requests, want := range map[int64]conformance.Status{1 << 40: conformance.Pass, 12: conformance.Fail} {
+		report, err := runAll(t.Context(), mortalHTTP(t, requests), conformance.Options{
+			Revisions: []mcp.Version{mcp.LatestSession}, Answer: time.Second, Only: []string{"RPC-*", goneCheck}, SideEffects: conformance.SideEffectsNone,
+		})
+		require.NoError(t, err)
+		got := statuses(report)[goneCheck]
+		require.Equal(t, want, got.Status)
+		if want == conformance.Fail {
+			require.Contains(t, got.Actual, "nobody listens")
+			require.NotEmpty(t, got.Evidence)
+		}
+	}
+}
+
+// goneCheck is the check of [TestLoss_Gone].
+const goneCheck = "HTTP-28/there"
 
 // TestLoss_SlowEnds: a server that never ends on its own is waited for twice.
 func TestLoss_SlowEnds(t *testing.T) {
