@@ -57,6 +57,8 @@ type call struct {
 	args engine.Arguments
 	// level is the log level that a stateless request carries.
 	level string
+	// heavy: larger numbers than the tool had when it was quick may rightly take long.
+	heavy bool
 }
 
 // String names a call in messages.
@@ -109,7 +111,7 @@ func (c call) endless() bool { return strings.Contains(string(c.args.JSON), endl
 
 var endlessNumber = strconv.Itoa(fixture.Largest)
 
-// tooLong is how long such a call is waited for.
+// tooLong is how long a call is waited for that may rightly take long.
 const tooLong = 2 * time.Second
 
 // patience is how many times the wait for an answer a call may take while it reports progress.
@@ -126,7 +128,7 @@ func ask(t *engine.Trial, s *wire.Session, c call, token any) (wire.Answer, erro
 	stop := talk.Start(t.Ctx, s, patience*s.Timeout, data)
 	defer stop()
 	rounds, wait := patience, s.Timeout
-	if c.endless() {
+	if c.endless() || c.heavy {
 		rounds, s.Timeout = 1, min(wait, tooLong)
 	}
 	defer func() { s.Timeout = wait }()
@@ -138,7 +140,10 @@ func ask(t *engine.Trial, s *wire.Session, c call, token any) (wire.Answer, erro
 			break
 		}
 	}
-	if err == nil || !c.endless() {
+	switch {
+	case errors.Is(err, wire.ErrLate) && c.heavy && !c.endless():
+		t.Rev.NoteHeavy(c.tool.Name, c.args)
+	case err == nil || !c.endless():
 		t.Rev.NoteTook(c.tool.Name, c.args, time.Since(began), err == nil && succeeded(a))
 	}
 	if err == nil && s.Opened != nil {

@@ -138,6 +138,7 @@ func (e *each) call(c call) {
 	if e.calls%2 == 0 {
 		token = 1000 + e.calls
 	}
+	c.heavy = len(e.quick[c.tool.Name]) > 0 && !e.asMuch(c)
 	e.s.AwaitTurn(e.t.Ctx)
 	began, had := time.Now(), len(e.s.Unsolicited)
 	a, err := ask(e.t, e.s, c, token)
@@ -299,7 +300,7 @@ func mirrors(texts []string, content json.RawMessage) bool {
 // numbers than it had may mean more work. One that has answered quickly gets the same call once
 // more: twice without an answer is no slowness.
 func (e *each) late(c call) {
-	if c.endless() {
+	if c.endless() || c.heavy {
 		e.abandon()
 		return
 	}
@@ -312,16 +313,7 @@ func (e *each) late(c call) {
 		e.again(c, fault+", nor to a ping after it", frames)
 		return
 	}
-	numbers := numbersIn(c.args.JSON)
-	asMuch := func(quick map[string]float64) bool {
-		for name, number := range numbers {
-			if had, there := quick[name]; !there || had < number {
-				return false
-			}
-		}
-		return true
-	}
-	if !slices.ContainsFunc(e.quick[c.tool.Name], asMuch) || e.t.Rev.Gentle() {
+	if !e.asMuch(c) || e.t.Rev.Gentle() {
 		e.silent = fault
 		return
 	}
@@ -332,6 +324,19 @@ func (e *each) late(c call) {
 		return
 	}
 	e.see(e.t, "CALL-01/answered", err == nil, "an answer", "%s: %s", c, a.OrError(err))
+}
+
+// asMuch reports whether a tool was quick with numbers that were no smaller than those of a call.
+func (e *each) asMuch(c call) bool {
+	numbers := numbersIn(c.args.JSON)
+	return slices.ContainsFunc(e.quick[c.tool.Name], func(quick map[string]float64) bool {
+		for name, number := range numbers {
+			if had, there := quick[name]; !there || had < number {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // numbersIn returns the numbers among the members of arguments, by their names.

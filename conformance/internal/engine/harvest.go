@@ -33,14 +33,15 @@ type learned struct {
 	// known has values of the server's results by the names of their members.
 	known map[string][]json.RawMessage
 	works map[string]Arguments // with which tools succeed
-	// reports has a call of each tool that reports progress, and logs of each that sends log messages.
-	reports, logs map[string]Arguments
+	// reports has a call of each tool that reports progress, logs of each that sends log messages, and
+	// heavy of each that is quick with smaller numbers, and not with these.
+	reports, logs, heavy map[string]Arguments
 	// silences is about messages that the server need not answer.
 	silences wire.Silences
 }
 
 func newLearned() *learned {
-	return &learned{called: map[string]bool{}, longest: map[string]timedCall{}, slow: map[string]bool{}, swift: map[string]bool{}, known: map[string][]json.RawMessage{}, works: map[string]Arguments{}, reports: map[string]Arguments{}, logs: map[string]Arguments{}}
+	return &learned{called: map[string]bool{}, longest: map[string]timedCall{}, slow: map[string]bool{}, swift: map[string]bool{}, known: map[string][]json.RawMessage{}, works: map[string]Arguments{}, reports: map[string]Arguments{}, logs: map[string]Arguments{}, heavy: map[string]Arguments{}}
 }
 
 // NoteCall counts a tool that was called with arguments that its schema allows.
@@ -89,7 +90,10 @@ func (l *learned) withoutSlow(tool string, all []Arguments) []Arguments {
 	if !l.swift[tool] {
 		return all
 	}
-	return slices.DeleteFunc(all, func(with Arguments) bool { return !with.Example && l.slow[slowKey(tool, with)] })
+	heavy := string(l.heavy[tool].JSON)
+	return slices.DeleteFunc(all, func(with Arguments) bool {
+		return !with.Example && (l.slow[slowKey(tool, with)] || string(with.JSON) == heavy)
+	})
 }
 
 // Longest returns the arguments of the call of a tool that took longest, and how long that was.
@@ -114,6 +118,9 @@ func (l *learned) NoteReports(tool string, with Arguments) { l.note(l.reports, t
 // NoteLogs remembers arguments with which a tool sends log messages.
 func (l *learned) NoteLogs(tool string, with Arguments) { l.note(l.logs, tool, with) }
 
+// NoteHeavy remembers arguments with which a tool rightly takes long.
+func (l *learned) NoteHeavy(tool string, with Arguments) { l.note(l.heavy, tool, with) }
+
 func (l *learned) note(calls map[string]Arguments, tool string, with Arguments) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,6 +134,9 @@ func (l *learned) Reports(tool string) (Arguments, bool) { return l.noted(l.repo
 
 // Logs returns arguments with which a tool sends log messages, and whether there are any.
 func (l *learned) Logs(tool string) (Arguments, bool) { return l.noted(l.logs, tool) }
+
+// Heavy returns arguments with which a tool rightly takes long, and whether there are any.
+func (l *learned) Heavy(tool string) (Arguments, bool) { return l.noted(l.heavy, tool) }
 
 func (l *learned) noted(calls map[string]Arguments, tool string) (Arguments, bool) {
 	l.mu.Lock()

@@ -112,7 +112,7 @@ func TestStranger_Fair(t *testing.T) {
 				return nil
 			}
 			return a
-		}}, []string{"CALL-01/in-time"}},
+		}}, nil},
 		"a listed resource without news": {strangerServer{answer: toMethod(mcp.MethodResourcesSubscribe, withError(-32002))}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
