@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"net/http"
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -16,6 +17,10 @@ type pair struct {
 	verdicts
 	t           *engine.Trial
 	own, others *wire.Session
+	// streams: the first session has two streams for what belongs to no request. twice counts the calls
+	// of which a message came on both.
+	streams bool
+	twice   int
 }
 
 // runSessions judges what of a call reaches another session.
@@ -35,6 +40,7 @@ func runSessions(t *engine.Trial) {
 		t.SkipRest(conformance.SkipNoFixture, "only tools that are slow")
 		return
 	}
+	p.second()
 	over := budget(t)
 	p.progress(all, over)
 	p.level(all)
@@ -42,15 +48,43 @@ func runSessions(t *engine.Trial) {
 	p.decide(t, "no call gave an occasion")
 }
 
+// second opens another stream for what belongs to no request, if the server allows that.
+func (p *pair) second() {
+	conn, _ := p.own.Conn.(*wire.HTTPConn)
+	answer, err := conn.Listen(p.t.Ctx, "")
+	p.t.NoError(err)
+	p.streams = answer.Is(err, http.StatusOK)
+}
+
+// once judges whether each of the messages came on one stream only. Two that are equal may be two
+// messages, so a server is at fault only if that is so of several calls.
+func (p *pair) once(c call, came []wire.Inbound) {
+	if !p.streams || len(came) == 0 {
+		return
+	}
+	const chance = 2
+	streams := map[string]string{}
+	for _, in := range came {
+		if on, there := streams[string(in.Data)]; there && on != in.To {
+			p.twice++
+			break
+		}
+		streams[string(in.Data)] = in.To
+	}
+	p.see(p.t, "CALL-12/once", p.twice < chance, "each message on one of two open streams", "%s: %s came on both streams, and so did one of another call", c, rawjson.Clip(string(came[0].Data), 160))
+}
+
 // call makes a call in the first session, and returns the messages of a method that came in either.
 func (p *pair) call(c call, token any, method string) (own, others []wire.Inbound, ok bool) {
 	hadOwn, hadOthers := len(p.own.Notifications(method)), len(p.others.Notifications(method))
+	had := len(p.own.Unsolicited)
 	a, err := ask(p.t, p.own, c, token)
 	p.t.NoError(err)
 	for _, s := range []*wire.Session{p.own, p.others} {
 		_, err := s.Settle(p.t.Ctx)
 		p.t.NoError(err)
 	}
+	p.once(c, p.own.Unsolicited[min(had, len(p.own.Unsolicited)):])
 	return p.own.Notifications(method)[hadOwn:], p.others.Notifications(method)[hadOthers:], succeeded(a)
 }
 

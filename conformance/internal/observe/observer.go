@@ -28,6 +28,7 @@ const (
 	SeenMediaType = "HTTP-03/media-type"
 	SeenOne       = "HTTP-03/one"
 	SeenEvent     = "SSE-01/message"
+	SeenEventID   = "SSE-01/unique"
 	// SeenSSEMessage is about the HTTP+SSE transport.
 	SeenSSEMessage = "OLD-01/message"
 	SeenContent    = "TOOL-13/content"
@@ -98,6 +99,7 @@ func (o *Observer) Message(s *wire.Session, in wire.Inbound) {
 		o.See(SeenMediaType, wire.IsAnswerType(in.HTTP.ContentType), in, "Content-Type %q", in.HTTP.ContentType)
 		if wire.MediaType(http.Header{"Content-Type": {in.HTTP.ContentType}}) == wire.MediaStream {
 			o.See(SeenEvent, in.Members != nil || batch, in, "the data of an event are no message: %v", in.Err)
+			o.eventID(s, in)
 		} else {
 			o.See(SeenOne, in.Members != nil || batch, in, "a body is no message: %v", in.Err)
 		}
@@ -131,6 +133,17 @@ func (o *Observer) Message(s *wire.Session, in wire.Inbound) {
 	if raw, ok := in.Members["params"]; ok {
 		o.See(SeenParams, len(raw) > 0 && raw[0] == '{', in, "params is %s", rawjson.Clip(string(raw), 40))
 	}
+}
+
+// eventID judges the id of an event. An event that is sent again, to a client that comes back, has the
+// same one.
+func (o *Observer) eventID(s *wire.Session, in wire.Inbound) {
+	conn, ok := s.Conn.(*wire.HTTPConn)
+	if !ok || in.Event == "" || s.Stateless != "" || conn.SessionID() == "" {
+		return
+	}
+	before, known := s.Event(in.Event, string(in.Data))
+	o.See(SeenEventID, !known || before == string(in.Data), in, "the event %s had the id %s, too", rawjson.Clip(before, 120), in.Event)
 }
 
 func (o *Observer) response(s *wire.Session, in wire.Inbound) {

@@ -74,10 +74,27 @@ type Session struct {
 	// verdict yet. Aged: a missing answer is none.
 	Used, Aged bool
 	// ready: notifications/initialized was sent.
-	ready bool
+	ready  bool
+	events map[string]string // the data of events, by their ids
 	// Stateless is the revision if it has no sessions: each request carries what initialize
 	// has otherwise.
 	Stateless mcp.Version
+}
+
+// mostEvents is how many events a session remembers by their ids.
+const mostEvents = 10_000
+
+// Event remembers the data of an event by its id. It returns what the id was for before, and whether it
+// was known.
+func (s *Session) Event(id, data string) (before string, known bool) {
+	before, known = s.events[id]
+	if !known && len(s.events) < mostEvents {
+		if s.events == nil {
+			s.events = map[string]string{}
+		}
+		s.events[id] = data
+	}
+	return before, known
 }
 
 // ErrNoAnswer reports a wait whose deadline passed.

@@ -24,7 +24,8 @@ import (
 // GET, but for answers.
 type strangerHTTP struct {
 	*strangerServer
-	// leaks is the method of what goes to the newest session, or for logging/setLevel to all.
+	// leaks is the method of what goes to the newest session, or for logging/setLevel to all. It may be
+	// "streams": what belongs to no request goes to all streams, or "ids": each stream numbers its events.
 	leaks string
 
 	mu       sync.Mutex
@@ -34,9 +35,29 @@ type strangerHTTP struct {
 // strangerSession is one session of a stranger.
 type strangerSession struct {
 	in  *io.PipeWriter
-	get chan []byte // lines for the stream of the GET
 	mu  sync.Mutex
 	due map[string]chan []byte // answers, by id
+	// gets are the streams for what is no answer, early is what came before there was one, and events
+	// and turn count the events of all.
+	gets   []chan []byte
+	early  [][]byte
+	events int
+	turn   int
+}
+
+// send sends a line to one stream after the other, or to all.
+func (s *strangerSession) send(line []byte, all bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.gets) == 0 {
+		s.early = append(s.early, line)
+	}
+	s.turn++
+	for i, stream := range s.gets {
+		if i == s.turn%len(s.gets) || all {
+			stream <- line
+		}
+	}
 }
 
 func (h *strangerHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -99,7 +120,7 @@ func (h *strangerHTTP) session(r *http.Request, begins bool) *strangerSession {
 		return nil
 	}
 	in, out := io.Pipe()
-	s := &strangerSession{in: out, get: make(chan []byte, 1000), due: map[string]chan []byte{}}
+	s := &strangerSession{in: out, due: map[string]chan []byte{}}
 	h.mu.Lock()
 	h.sessions = append(h.sessions, s)
 	h.mu.Unlock()
@@ -112,10 +133,26 @@ func (h *strangerHTTP) stream(w http.ResponseWriter, r *http.Request, s *strange
 	w.Header().Set("Content-Type", wire.MediaStream)
 	flusher := http.NewResponseController(w)
 	_ = flusher.Flush()
+	stream, own := make(chan []byte, 1000), 0
+	s.mu.Lock()
+	s.gets = append(s.gets, stream)
+	for _, line := range s.early {
+		stream <- line
+	}
+	s.early = nil
+	s.mu.Unlock()
 	for {
 		select {
-		case line := <-s.get:
-			_, _ = fmt.Fprintf(w, "data: %s\n\n", line)
+		case line := <-stream:
+			s.mu.Lock()
+			s.events++
+			own++
+			id := s.events
+			s.mu.Unlock()
+			if h.leaks == "ids" {
+				id = own
+			}
+			_, _ = fmt.Fprintf(w, "id: %d\ndata: %s\n\n", id, line)
 			_ = flusher.Flush()
 		case <-r.Context().Done():
 			return
@@ -155,7 +192,7 @@ func (o strangerOut) Write(line []byte) (int, error) {
 		to = o.sessions[len(o.sessions)-1]
 	}
 	o.mu.Unlock()
-	to.get <- bytes.Clone(bytes.TrimSpace(line))
+	to.send(bytes.Clone(bytes.TrimSpace(line)), o.leaks == "streams")
 	return len(line), nil
 }
 
@@ -166,6 +203,8 @@ func strangerLeaks() map[string][]string {
 		mcp.MethodProgress:         {"CALL-12/progress"},
 		mcp.MethodResourcesUpdated: {"CALL-12/news"},
 		mcp.MethodLoggingSetLevel:  {"CALL-12/level"},
+		"streams":                  {"CALL-12/once"},
+		"ids":                      {"SSE-01/unique"},
 	}
 }
 
@@ -186,7 +225,7 @@ func TestStranger_Sessions(t *testing.T) {
 				defer server.Close()
 				yes := true
 				report, err := checks.Run(t.Context(), &conformance.URLSubject{URL: "http://stranger/", RoundTripper: server.Transport()}, conformance.Options{
-					Revisions: []mcp.Version{mcp.LatestSession}, Only: []string{"calls"}, SideEffects: conformance.SideEffectsReadOnly,
+					Revisions: []mcp.Version{mcp.LatestSession}, Only: []string{"calls", "SSE-01/unique"}, SideEffects: conformance.SideEffectsReadOnly,
 					Calls: conformance.Calls{Tools: map[string]conformance.ToolCalls{"add": {Call: &yes}}},
 				})
 				require.NoError(t, err)
@@ -196,7 +235,7 @@ func TestStranger_Sessions(t *testing.T) {
 				}
 				require.Equal(t, want, brokenIDs(report))
 				if leaks == "" {
-					for _, id := range []string{"CALL-12/progress", "CALL-12/news", "CALL-12/level"} {
+					for _, id := range []string{"CALL-12/progress", "CALL-12/news", "CALL-12/level", "CALL-12/once", "SSE-01/unique"} {
 						require.True(t, passed[id], id)
 					}
 				}
