@@ -2,6 +2,7 @@ package calls
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
@@ -61,8 +62,11 @@ func runAsks(t *engine.Trial) {
 func askingCalls(t *engine.Trial, all []wire.Tool) []call {
 	var calm, rest []call
 	for _, tool := range all {
-		arguments := first(t.Rev.Guesses(tool), mostOfTool/2)
-		for _, with := range first(append(arguments, t.Rev.ArgumentsOf(tool)...), mostOfTool) {
+		arguments := t.Rev.ArgumentsOf(tool)
+		if len(arguments) > 0 {
+			arguments = slices.Concat(first(t.Rev.Guesses(tool), mostOfTool/3), first(t.Rev.Variants(tool, arguments[0]), mostOfTool/3), arguments)
+		}
+		for _, with := range first(arguments, mostOfTool) {
 			if c := (call{tool: tool, args: with}); destroys(tool) {
 				rest = append(rest, c)
 			} else {

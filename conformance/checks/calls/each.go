@@ -94,6 +94,14 @@ func (e *each) guess(tool wire.Tool, over func() bool) {
 		}
 		e.call(call{tool: tool, args: guess})
 	}
+	if c, works := e.works[tool.Name]; works && !destroys(tool) && !e.t.Rev.Gentle() {
+		for _, variant := range e.t.Rev.Variants(tool, c.args) {
+			if e.ends(tool) || over() {
+				return
+			}
+			e.call(call{tool: tool, args: variant})
+		}
+	}
 	// What a call has changed may be a fault of the same call later, such as a second loan of a book.
 	if c, works := e.works[tool.Name]; works && !tool.Annotations.ReadOnlyHint && !e.ends(tool) && !over() {
 		e.call(c)

@@ -31,8 +31,10 @@ func learnOffers(t *engine.Trial, s *wire.Session) {
 			learnCompletions(t, s, map[string]any{"type": "ref/resource", "uri": template}, variables(template))
 		}
 		for _, uri := range first(resources.Keys(wire.ResourceList), mostOffers) {
-			if last := uri[strings.LastIndex(uri, "/")+1:]; last != "" && last != uri {
+			parts := strings.Split(uri, "/")
+			if last := parts[len(parts)-1]; last != "" && len(parts) > 1 {
 				t.Rev.LearnValue("id", unescaped(last))
+				t.Rev.LearnValue(parts[len(parts)-2], unescaped(last)) // clinic://doctor/Reed
 			}
 		}
 	}

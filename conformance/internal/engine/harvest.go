@@ -202,7 +202,7 @@ func plainName(name string) string {
 
 // Guesses returns arguments of a tool with values that the server has returned for members of
 // these names, or that the description of a member quotes: first each of the values for the
-// required members, then the first ones with each choice of the optional members.
+// required members, then the first ones with each optional member that has such a value.
 func (l *RevisionRun) Guesses(tool wire.Tool) []Arguments {
 	made := fixture.MakeArguments(tool.InputSchema, l.Opts.Seed)
 	if len(made) == 0 {
@@ -243,11 +243,49 @@ func (l *RevisionRun) Guesses(tool wire.Tool) []Arguments {
 			delete(values, name)
 		}
 	}
-	for _, each := range made[1:] {
-		arguments, _ := rawjson.Object(each.JSON)
-		add(arguments, 0, "values that it returns, "+each.What)
-	}
 	return out
+}
+
+// mostVariants is how many variants of arguments are made.
+const mostVariants = 12
+
+// Variants returns arguments of a tool that differ from those with which it succeeds: with each
+// optional member alone, and then as [fixture.MakeArguments] chooses them. Values that the server has
+// returned for required members stay.
+func (l *RevisionRun) Variants(tool wire.Tool, works Arguments) []Arguments {
+	base, ok := rawjson.Object(works.JSON)
+	made := fixture.MakeArguments(tool.InputSchema, l.Opts.Seed)
+	if !ok || len(made) < 2 {
+		return nil
+	}
+	required, _ := rawjson.Object(made[0].JSON)
+	fault := fixture.Judge(tool.InputSchema)
+	var out []Arguments
+	add := func(optional map[string]json.RawMessage, what string) {
+		arguments := maps.Clone(base)
+		for name, value := range optional {
+			if required[name] == nil || string(base[name]) == string(required[name]) {
+				arguments[name] = value
+			}
+		}
+		text := json.RawMessage(rawjson.Encode(arguments))
+		same := func(a Arguments) bool { return string(a.JSON) == string(text) }
+		if len(out) < mostVariants && string(text) != string(works.JSON) && !slices.ContainsFunc(out, same) && fault(text) == "" {
+			out = append(out, Arguments{fixture.Arguments{What: what, JSON: text}, false})
+		}
+	}
+	full, _ := rawjson.Object(made[1].JSON)
+	for _, name := range rawjson.SortedKeys(full) {
+		if required[name] != nil {
+			continue
+		}
+		add(map[string]json.RawMessage{name: full[name]}, "what it succeeds with, and "+name)
+	}
+	for _, each := range made[1:] {
+		optional, _ := rawjson.Object(each.JSON)
+		add(optional, "what it succeeds with, and "+each.What)
+	}
+	return l.withoutSlow(tool.Name, out)
 }
 
 // Known returns texts that the server has returned for members of a name, or of one like it.
