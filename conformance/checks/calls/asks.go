@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// mostOfTool is how many calls of one tool are made to see what it asks.
-	mostOfTool = 10
+	// mostOfTool is how many calls of one tool are made to see what it asks, and mostOfReader of one
+	// that only reads.
+	mostOfTool, mostOfReader = 10, 4
 	// mostRounds is how often one call may ask in the stateless era.
 	mostRounds = 5
 )
@@ -62,11 +63,15 @@ func runAsks(t *engine.Trial) {
 func askingCalls(t *engine.Trial, all []wire.Tool) []call {
 	var calm, rest []call
 	for _, tool := range all {
+		most := mostOfTool
+		if tool.Annotations.ReadOnlyHint {
+			most = mostOfReader
+		}
 		arguments := t.Rev.ArgumentsOf(tool)
 		if len(arguments) > 0 {
-			arguments = slices.Concat(first(t.Rev.Guesses(tool), mostOfTool/3), first(t.Rev.Variants(tool, arguments[0]), mostOfTool/3), arguments)
+			arguments = slices.Concat(first(t.Rev.Guesses(tool), most/3), first(t.Rev.Variants(tool, arguments[0]), most/3), arguments)
 		}
-		for _, with := range first(arguments, mostOfTool) {
+		for _, with := range first(arguments, most) {
 			if c := (call{tool: tool, args: with}); destroys(tool) {
 				rest = append(rest, c)
 			} else {

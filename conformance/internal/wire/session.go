@@ -44,12 +44,12 @@ type Session struct {
 	last    string            // the id of the last request sent
 	// SentBadID: an id that is no string, integer or null was sent.
 	SentBadID bool
-	// SentArray: an array was sent.
-	SentArray   bool
-	Unclaimed   []Inbound // responses that nothing waited for yet
-	batched     []Inbound // the rest of an array
-	Unsolicited []Inbound // notifications and requests of the server, in the order of their arrival
-	Opened      *Opening  // set once initialized
+	// SentArray: an array was sent. SentRoots: news of roots was sent.
+	SentArray, SentRoots bool
+	Unclaimed            []Inbound // responses that nothing waited for yet
+	batched              []Inbound // the rest of an array
+	Unsolicited          []Inbound // notifications and requests of the server, in the order of their arrival
+	Opened               *Opening  // set once initialized
 	// Doubt is why the server may have been lost: the last request has no answer. An answer
 	// clears it.
 	Doubt error
@@ -151,7 +151,9 @@ func (s *Session) AwaitTurn(ctx context.Context) {
 // Expect remembers the request in a message.
 func (s *Session) Expect(data []byte) {
 	s.SentArray = s.SentArray || rawjson.IsArray(data)
-	if in := Received(data, nil); in.Members != nil && in.ID() != "" {
+	in := Received(data, nil)
+	s.SentRoots = s.SentRoots || in.Method() == mcp.MethodRootsListChanged
+	if in.Members != nil && in.ID() != "" {
 		s.Pending[in.ID()] = false
 		s.Methods[in.ID()] = in.Method()
 		s.last = in.ID()
