@@ -175,7 +175,7 @@ var importTable = []row{
 		why: "the list of the checks of our own tools, beside those of the specification",
 	},
 	{
-		pkg: "conformance/families/checks/...", may: []string{"conformance", "conformance/families/checks/...", "conformance/families/internal/table", "conformance/internal/...", "mcp"},
+		pkg: "conformance/families/checks/...", may: []string{"conformance", "conformance/families/checks/...", "conformance/families/internal/table", "conformance/internal/...", "internal/lazyregexp", "mcp"},
 		why: "checks of our own tools: they need none of the others",
 	},
 	{
@@ -188,7 +188,7 @@ var importTable = []row{
 		why: "a client in front of hosts: it can do what any program can do with a client, and no more",
 	},
 	{
-		pkg: "skills", may: []string{"client", "jsonrpc", "mcp", "internal/doc"}, tests: []string{"client/clienttest", "errors"},
+		pkg: "skills", may: []string{"client", "internal/lazyregexp", "jsonrpc", "mcp", "internal/doc"}, tests: []string{"client/clienttest", "errors"},
 		why: "an extension of the protocol: it needs of the client what any program can call",
 	},
 	{
@@ -243,7 +243,7 @@ var importTable = []row{
 		why: "programs around the clients of others import it, so it brings only the vocabulary",
 	},
 	{
-		pkg: "conformance/internal/client/trial", may: []string{"conformance", "conformance/clientdriver", "conformance/internal/engine", "conformance/internal/client/...", "conformance/internal/rawjson", "conformance/internal/wire", "conformance/faults/...", "mcp"},
+		pkg: "conformance/internal/client/trial", may: []string{"conformance", "conformance/clientdriver", "conformance/internal/engine", "conformance/internal/client/...", "conformance/internal/rawjson", "conformance/internal/wire", "conformance/faults/...", "internal/lazyregexp", "mcp"},
 		why: "scenarios for clients have one engine, with the reports of the suite for servers",
 	},
 	{
@@ -251,11 +251,11 @@ var importTable = []row{
 		tests: []string{"conformance", "conformance/internal/client/...", "conformance/internal/wire", "mcp"}, why: "the list of all checks for clients",
 	},
 	{
-		pkg: "conformance/checks/client/...", may: []string{"conformance/internal/engine", "conformance", "conformance/checks/client/authorization/...", "conformance/internal/client/...", "conformance/internal/rawjson", "conformance/internal/wire", "conformance/faults/...", "jsonrpc", "mcp"},
+		pkg: "conformance/checks/client/...", may: []string{"conformance/internal/engine", "conformance", "conformance/checks/client/authorization/...", "conformance/internal/client/...", "conformance/internal/rawjson", "conformance/internal/wire", "conformance/faults/...", "internal/lazyregexp", "jsonrpc", "mcp"},
 		why: "clients are judged by servers of the suite, which share no code with our client",
 	},
 	{
-		pkg: "conformance/checks/...", may: []string{"conformance", "conformance/checks/seen", "conformance/internal/...", "mcp"},
+		pkg: "conformance/checks/...", may: []string{"conformance", "conformance/checks/seen", "conformance/internal/...", "internal/lazyregexp", "mcp"},
 		why: "the checks stand on the engine and drive the wire themselves, never through the client",
 	},
 	{
