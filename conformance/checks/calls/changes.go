@@ -75,7 +75,7 @@ func (w *watched) listen(filter map[string]any) (agreed bool) {
 	w.t.Step(w.s)
 	sub, err := talk.Listen(w.t, w.s, filter)
 	if err != nil || !sub.Honours(rawjson.SortedKeys(filter)...) { // other checks judge the rest
-		w.t.SkipRest(conformance.SkipPrerequisite, "no subscription: "+sub.Described(err))
+		w.t.SkipRest(conformance.SkipNoFixture, "no subscription: "+sub.Described(err))
 		return false
 	}
 	w.sub = sub
