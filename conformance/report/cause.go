@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"mime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -183,8 +184,14 @@ func requestOf(res *conformance.Result) request {
 		if json.Unmarshal(m.Params, &p) == nil {
 			out.Tool = p.Name
 		}
-		// The message before a notification, or before the ping that only shows whether the
+		// The message before a notification, or before the pings that only show whether the
 		// server still answers, is what the result is about.
+		if out.Method == mcp.MethodPing && isAnswered(res.Evidence[i+1:], f.Data) {
+			if later.frame == nil {
+				later = out
+			}
+			continue
+		}
 		before := i > 0 && res.Evidence[i-1].Dir == conformance.ToServer && len(res.Evidence[i-1].Data) > 0
 		if later.frame != nil || !before || out.Method != "ping" && !strings.HasPrefix(out.Method, "notifications/") {
 			return out
@@ -192,6 +199,18 @@ func requestOf(res *conformance.Result) request {
 		later = out
 	}
 	return later
+}
+
+// isAnswered reports whether a ping has its answer among later frames.
+func isAnswered(later []conformance.Frame, ping []byte) bool {
+	var sent struct{ ID json.RawMessage }
+	if json.Unmarshal(ping, &sent) != nil {
+		return false
+	}
+	return slices.ContainsFunc(later, func(f conformance.Frame) bool {
+		var got struct{ ID, Result json.RawMessage }
+		return f.Dir == conformance.FromServer && json.Unmarshal(f.Data, &got) == nil && string(got.ID) == string(sent.ID) && string(got.Result) == "{}"
+	})
 }
 
 // alive reports whether the request is a ping that the server answered: it shows that the server

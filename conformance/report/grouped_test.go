@@ -349,3 +349,20 @@ func TestFindings_PingShowsLife(t *testing.T) {
 	require.Len(t, all, 2)
 	require.ElementsMatch(t, []string{"title of CALL-01/in-time", "the server does not answer ping"}, []string{all[0].title(), all[1].title()})
 }
+
+// TestRequestOf_Pings: pings that were answered show that the server lives, and are not what a check is
+// about; a ping without an answer may be.
+func TestRequestOf_Pings(t *testing.T) {
+	t.Parallel()
+	frame := func(dir conformance.Direction, data string) conformance.Frame {
+		return conformance.Frame{Dir: dir, Data: []byte(data), Size: len(data)}
+	}
+	ping := `{"jsonrpc":"2.0","id":"p","method":"ping"}`
+	said := frame(conformance.FromServer, `{"jsonrpc":"2.0","id":"p","result":{}}`)
+	answered := broke("A-01/x", request1("com.example/nothing", "{}"), "an error", "", frame(conformance.FromServer, `{"jsonrpc":"2.0","id":"c-1","error":{"code":1,"message":""}}`), frame(conformance.ToServer, ping), said)
+	require.Equal(t, "com.example/nothing", requestOf(&answered).Method)
+	silent := broke("A-01/x", request1("tools/list", "{}"), "an answer", "", frame(conformance.FromServer, `{"jsonrpc":"2.0","id":"c-1","result":{"tools":[]}}`), frame(conformance.ToServer, ping))
+	require.Equal(t, "ping", requestOf(&silent).Method)
+	only := broke("A-01/x", ping, "{}", "", said)
+	require.Equal(t, "ping", requestOf(&only).Method)
+}
