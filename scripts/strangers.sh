@@ -2,7 +2,7 @@
 # How many natural defects of servers written by others our suite finds: interop/strangers judges
 # each server of a set without a defect, and then with each of them (about a minute for each
 # server, and some seconds for each defect).
-#   strangers.sh [official] [SET [NAME]]   SET is setA or setB (both without it); only names that
+#   strangers.sh [official] [SET [NAME]]   SET is setA, setB or setC (all without it); only names that
 # contain NAME. official: the official suite judges instead (scripts/official.sh installs it); it
 # speaks HTTP only.
 # MAINSTAY_STRANGERS_PYTHON is a Python with the package mcp; without one the fastmcp servers are
@@ -45,7 +45,7 @@ python=${MAINSTAY_STRANGERS_PYTHON:-python3}
 go build -o "$work/mcpctl" ./cmd/mcpctl
 (cd interop && GOWORK=off go build -o "$work/strangers" ./strangers)
 
-for set in ${1:-setA setB}; do
+for set in ${1:-setA setB setC}; do
 	echo "## $set"
 	mkdir -p "$work/$set/bin"
 	cp -r "interop/strangers/testdata/$set/." "$work/$set/"

@@ -12,7 +12,7 @@ import (
 // TestSets: each defect of the tables is in the source of its server, once in its table.
 func TestSets(t *testing.T) {
 	t.Parallel()
-	for _, set := range []string{"setA", "setB"} {
+	for _, set := range []string{"setA", "setB", "setC"} {
 		dir := filepath.Join("testdata", set)
 		defects, err := readDefects(filepath.Join(dir, "defects.tsv"))
 		require.NoError(t, err)

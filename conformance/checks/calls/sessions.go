@@ -104,6 +104,9 @@ func (p *pair) progress(all []wire.Tool, over func() bool) {
 		}
 		const token = "of-the-first-session"
 		own, others, ok := p.call(c, token, mcp.MethodProgress)
+		if ok && len(own) == 0 && i < len(known) { // it may report now and then
+			own, others, ok = p.call(c, token, mcp.MethodProgress)
+		}
 		lost := ok && len(own) == 0 && i < len(known)
 		stray := slices.ContainsFunc(others, func(in wire.Inbound) bool { return rawjson.Text(wire.Param(in, "progressToken")) == token })
 		if lost || stray || len(own) > 0 {

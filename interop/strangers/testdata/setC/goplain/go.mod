@@ -1,0 +1,3 @@
+module example.com/goplain
+
+go 1.26
