@@ -3,6 +3,7 @@ package calls
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
@@ -25,11 +26,14 @@ type asking struct {
 	verdicts
 	t *engine.Trial
 	s *wire.Session
-	// refuses: the user and the model refuse.
+	// refuses: the user declines.
 	refuses bool
+	// forms: the last call asked the user to fill in a form. elsewhere: it sent the user to a URL, where
+	// the suite does not go.
+	forms, elsewhere bool
 }
 
-// runAsks calls tools, answers what they ask, and then calls those that asked once more and refuses.
+// runAsks calls tools, answers what they ask, and then calls those with a form once more and declines.
 func runAsks(t *engine.Trial) {
 	all := swift(t, tools(t))
 	if len(all) == 0 {
@@ -44,7 +48,7 @@ func runAsks(t *engine.Trial) {
 		if over() {
 			break
 		}
-		if q.call(c) {
+		if q.call(c); q.forms {
 			asked = append(asked, c)
 		}
 	}
@@ -107,10 +111,11 @@ func (q *asking) reply(method string, params json.RawMessage) any {
 	return talk.Asked{Requests: map[string]json.RawMessage{"one": request}}.Responses()["one"]
 }
 
-// call makes a call and answers what it asks. It reports whether it asked.
-func (q *asking) call(c call) (asked bool) {
-	had := len(q.s.Unsolicited)
-	a, err := ask(q.t, q.s, c, nil)
+// call makes a call and answers what it asks.
+func (q *asking) call(c call) {
+	had, asked := len(q.s.Unsolicited), false
+	q.forms, q.elsewhere = false, false
+	a, err := ask(q.t, q.s, c, "asks-"+strconv.Itoa(q.t.Calls)) // progress makes the wait longer
 	for range mostRounds {
 		if err != nil || !a.IsInputRequired() {
 			break
@@ -132,15 +137,14 @@ func (q *asking) call(c call) (asked bool) {
 	}
 	id, after := "CALL-11/answered", "answered what it asked"
 	if q.refuses {
-		id, after = "CALL-11/refused", "refused what it asked"
+		id, after = "CALL-11/refused", "declined what it asked"
 	}
-	if asked {
+	if asked && !q.elsewhere {
 		q.see(q.t, id, err == nil, "an answer", "%s: the client has %s, and then: %s", c, after, a.OrError(err))
 	}
 	if err != nil { // of a call that asked nothing, another check judges it
 		q.open()
 	}
-	return asked
 }
 
 // again makes a call once more, with answers to what it asked.
@@ -159,6 +163,11 @@ func (q *asking) question(c call, method string, raw json.RawMessage) {
 	params, _ := rawjson.Object(raw)
 	switch method {
 	case mcp.MethodElicitationCreate:
+		if rawjson.Text(params["mode"]) == "url" {
+			q.elsewhere = true
+		} else {
+			q.forms = true
+		}
 		fault := talk.ElicitationFault(params)
 		q.see(q.t, "CALL-11/form", fault == "", "a message, and a flat form of texts, numbers, booleans and choices", "%s asks: %s", c.tool.Name, fault)
 	case mcp.MethodSamplingCreateMessage:

@@ -74,7 +74,7 @@ func runCancelled(t *engine.Trial) {
 			v.see(t, "CALL-04/silent", false, "no answer to a cancelled call", "%s: %s", c, wire.ToAnswer(s.Unclaimed[at]).Describe())
 		}
 		stop()
-		if !t.Rev.IsSlow(c.tool.Name) {
+		if t.Rev.IsSwift(c.tool.Name) {
 			_, err = ask(t, s, again, nil)
 			v.see(t, "CALL-04/again", !errors.Is(err, wire.ErrLate), "an answer to a call after one of the tool was cancelled", "%s: no answer in %s; before that it took no more than %s", again, s.Timeout, engine.Slow)
 		}

@@ -3,6 +3,7 @@ package calls
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -75,11 +76,18 @@ func (w *watched) listen(filter map[string]any) (agreed bool) {
 	w.t.Step(w.s)
 	sub, err := talk.Listen(w.t, w.s, filter)
 	if err != nil || !sub.Honours(rawjson.SortedKeys(filter)...) { // other checks judge the rest
-		w.t.SkipRest(conformance.SkipNoFixture, "no subscription: "+sub.Described(err))
+		w.t.SkipRest(conformance.SkipNoFixture, "the server does not agree to all that it was asked for: "+sub.Described(err))
 		return false
 	}
 	w.sub = sub
 	return true
+}
+
+// ended reports whether the server has ended the subscription of the stateless era, as it may.
+func (w *watched) ended() bool {
+	return w.sub != nil && slices.ContainsFunc(w.s.Unclaimed, func(in wire.Inbound) bool {
+		return in.To == w.sub.ID || in.IsResponse() && in.ID() == w.sub.ID
+	})
 }
 
 // tagged judges whether news name the subscription of the stateless era.
@@ -180,7 +188,10 @@ func (w *watched) call(c call) {
 			delete(w.contents, uri)
 			continue
 		}
-		w.see(w.t, "CALL-09/updated", came, mcp.MethodResourcesUpdated+" of "+uri, "%s: it changed %s, which is subscribed to, and no news came", c, uri)
+		if w.ended() {
+			return
+		}
+		w.see(w.t, "CALL-09/updated", came, fmt.Sprintf("%s of %s within %s", mcp.MethodResourcesUpdated, uri, wire.NewsWait), "%s: it changed %s, which is subscribed to, and no news came", c, uri)
 	}
 }
 

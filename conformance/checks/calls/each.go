@@ -41,12 +41,31 @@ type each struct {
 	judges   map[string]func(json.RawMessage) string // by tool, of its outputSchema
 }
 
+func newEach(t *engine.Trial) *each {
+	return &each{t: t, s: t.Shared(), verdicts: verdicts{}, quick: map[string][]map[string]float64{}, given: map[string]bool{}, works: map[string]call{}, judges: map[string]func(json.RawMessage) string{}}
+}
+
+// learn calls tools without a verdict if no scenario has called them, in a run of a few checks.
+func learn(t *engine.Trial, all []wire.Tool) {
+	if t.Rev.HasCalled() {
+		return
+	}
+	e := newEach(t)
+	over := budget(t)
+	learnOffers(t, e.s)
+	calm := slices.DeleteFunc(slices.Clone(all), destroys)
+	e.rounds(calm, over)
+	for _, tool := range calm {
+		e.guess(tool, over)
+	}
+}
+
 func runEach(t *engine.Trial) {
 	all := tools(t)
 	if len(all) == 0 {
 		return
 	}
-	e := &each{t: t, s: t.Shared(), verdicts: verdicts{}, quick: map[string][]map[string]float64{}, given: map[string]bool{}, works: map[string]call{}, judges: map[string]func(json.RawMessage) string{}}
+	e := newEach(t)
 	over := budget(t)
 	learnOffers(t, e.s)
 	calm := slices.DeleteFunc(slices.Clone(all), destroys)
@@ -120,6 +139,10 @@ func (e *each) bare(tool wire.Tool, over func() bool) {
 		e.fresh()
 	}
 	ok := err == nil && (succeeded(a) || a.IsInputRequired())
+	if err == nil && !ok { // it may work only once
+		again, err := ask(e.t, e.s, c, nil)
+		ok = err != nil || !succeeded(again)
+	}
 	e.see(e.t, "CALL-01/bare", ok, "the result that it has with arguments {}", "%s without arguments: %s", tool.Name, a.OrError(err))
 }
 

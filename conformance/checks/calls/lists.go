@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -72,7 +73,10 @@ func runLists(t *engine.Trial) {
 			if again, _ := namesIn(t, s, list.kind); !came && again != after {
 				break // it changes without calls
 			}
-			v.see(t, "CALL-10/"+list.kind.Member, came, list.news, "%s: it changed the list of %s, and no news came", c, list.kind.Member)
+			if w.ended() {
+				break
+			}
+			v.see(t, "CALL-10/"+list.kind.Member, came, fmt.Sprintf("%s within %s", list.news, wire.NewsWait), "%s: it changed the list of %s, and no news came", c, list.kind.Member)
 			before = after
 		}
 	}

@@ -31,6 +31,7 @@ func runTogether(t *engine.Trial) {
 	if len(all) == 0 {
 		return
 	}
+	learn(t, all)
 	s := t.Shared()
 	over := budget(t)
 	var alone []known
@@ -146,8 +147,8 @@ func (v verdicts) reports(t *engine.Trial, s *wire.Session, all []wire.Tool) *wi
 	return s
 }
 
-// reportsAtOnce makes a call twice at once. It returns what they reported if one of them got none, or
-// that of both, "" for no such fault: alone it reports some that increases.
+// reportsAtOnce makes a call twice at once. It returns what they reported if what one of them got does
+// not increase, as it does alone: it is that of both. It returns "" for no such fault.
 func reportsAtOnce(t *engine.Trial, s *wire.Session, c call) (mixed string, err error) {
 	t.Step(s)
 	t.Calls += 2
@@ -180,7 +181,7 @@ func reportsAtOnce(t *engine.Trial, s *wire.Session, c call) (mixed string, err 
 	increases := func(values []float64) bool {
 		return slices.IsSorted(values) && len(slices.Compact(slices.Clone(values))) == len(values)
 	}
-	if (len(one) == 0) != (len(two) == 0) || !increases(one) || !increases(two) {
+	if !increases(one) || !increases(two) { // none at all is for the server to choose
 		return fmt.Sprintf("progress %v for the token %s, %v for %s", one, tokens[0], two, tokens[1]), nil
 	}
 	return "", nil

@@ -51,6 +51,13 @@ func (l *learned) NoteCall(tool string, example bool) {
 	l.called[tool] = l.called[tool] || example
 }
 
+// HasCalled reports whether any tool was called.
+func (l *learned) HasCalled() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.called) > 0
+}
+
 // Slow is how long a call may take before its tool is called no more than needed.
 const Slow = 2 * time.Second
 
@@ -81,6 +88,13 @@ func (l *learned) IsSlow(tool string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.longest[tool].took > Slow && !l.swift[tool]
+}
+
+// IsSwift reports whether a call of a tool is known to succeed quickly.
+func (l *learned) IsSwift(tool string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.swift[tool]
 }
 
 // withoutSlow removes the arguments with which a tool takes long, if it is quick with others.

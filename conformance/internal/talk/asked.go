@@ -47,7 +47,11 @@ func (q Asked) Responses() map[string]any {
 		request, _ := rawjson.Object(raw)
 		switch rawjson.Text(request["method"]) {
 		case mcp.MethodElicitationCreate:
-			out[key] = map[string]any{"action": "accept", "content": q.Form(request["params"])}
+			answer := map[string]any{"action": "accept"}
+			if params, _ := rawjson.Object(request["params"]); rawjson.Text(params["mode"]) != "url" { // which has no content
+				answer["content"] = q.Form(request["params"])
+			}
+			out[key] = answer
 		case mcp.MethodSamplingCreateMessage:
 			out[key] = ModelSays
 		case mcp.MethodRootsList:

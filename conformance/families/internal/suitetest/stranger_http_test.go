@@ -124,7 +124,7 @@ func (h *strangerHTTP) session(r *http.Request, begins bool) *strangerSession {
 	h.mu.Lock()
 	h.sessions = append(h.sessions, s)
 	h.mu.Unlock()
-	go func() { _ = h.serve(context.Background(), in, strangerOut{h, s}) }()
+	go func() { _ = h.serve(context.WithoutCancel(r.Context()), in, strangerOut{h, s}) }()
 	return s
 }
 
