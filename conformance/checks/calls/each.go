@@ -47,17 +47,20 @@ func newEach(t *engine.Trial) *each {
 
 // learn calls tools without a verdict if no scenario has called them, in a run of a few checks.
 func learn(t *engine.Trial, all []wire.Tool) {
-	if t.Rev.HasCalled() {
-		return
+	if !t.Rev.HasCalled() {
+		newEach(t).calm(all, budget(t))
 	}
-	e := newEach(t)
-	over := budget(t)
-	learnOffers(t, e.s)
+}
+
+// calm calls the tools that destroy nothing, and returns them.
+func (e *each) calm(all []wire.Tool, over func() bool) []wire.Tool {
+	learnOffers(e.t, e.s)
 	calm := slices.DeleteFunc(slices.Clone(all), destroys)
 	e.rounds(calm, over)
 	for _, tool := range calm {
 		e.guess(tool, over)
 	}
+	return calm
 }
 
 func runEach(t *engine.Trial) {
@@ -67,12 +70,7 @@ func runEach(t *engine.Trial) {
 	}
 	e := newEach(t)
 	over := budget(t)
-	learnOffers(t, e.s)
-	calm := slices.DeleteFunc(slices.Clone(all), destroys)
-	e.rounds(calm, over)
-	for _, tool := range calm {
-		e.guess(tool, over)
-	}
+	calm := e.calm(all, over)
 	rest := slices.DeleteFunc(all, func(tool wire.Tool) bool { return !destroys(tool) })
 	e.rounds(rest, over)
 	for _, tool := range rest {
