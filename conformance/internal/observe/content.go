@@ -101,9 +101,9 @@ func (o *Observer) block(in wire.Inbound, block wire.ListEntry, revision mcp.Ver
 		media := rawjson.Text(block["mimeType"])
 		o.See(SeenMIME, IsMIME(media) && strings.HasPrefix(strings.ToLower(media), kind+"/"), in, "mimeType of %s is %s", kind, rawjson.OrAbsent(block["mimeType"]))
 		data, err := decodeBase64(rawjson.Text(block["data"]))
-		o.See(SeenBase64, err == nil && len(data) > 0, in, "data of %s: %d bytes, %v", kind, len(data), err)
+		o.See(SeenBase64, err == nil && len(data) > 0, in, "data of %s %s: %s", kind, rawjson.Clip(string(block["data"]), 40), notBase64(rawjson.Text(block["data"]), err))
 		if magic := magicOf()[strings.ToLower(media)]; magic != "" && err == nil {
-			o.See(SeenMagic, bytes.HasPrefix(data, []byte(magic)), in, "%s that begins with %q", media, data[:min(4, len(data))])
+			o.See(SeenMagic, bytes.HasPrefix(data, []byte(magic)), in, "%s that begins with %q%s", media, data[:min(4, len(data))], twiceEncoded(data, magic))
 		}
 	case "resource_link":
 		o.See(SeenBlockURI, IsAbsoluteURI(rawjson.Text(block["uri"])), in, "uri is %s", rawjson.OrAbsent(block["uri"]))
@@ -120,7 +120,7 @@ func (o *Observer) block(in wire.Inbound, block wire.ListEntry, revision mcp.Ver
 func (o *Observer) body(in wire.Inbound, resource wire.ListEntry) {
 	if raw, there := resource["blob"]; there {
 		_, err := decodeBase64(rawjson.Text(raw))
-		o.See(SeenBase64, rawjson.IsString(raw) && err == nil, in, "blob of %s: %v", rawjson.Text(resource["uri"]), err)
+		o.See(SeenBase64, rawjson.IsString(raw) && err == nil, in, "blob of %s %s: %s", rawjson.Text(resource["uri"]), rawjson.Clip(string(raw), 40), notBase64(rawjson.Text(raw), err))
 	}
 	if raw, there := resource["mimeType"]; there {
 		o.See(SeenMIME, IsMIME(rawjson.Text(raw)), in, "mimeType of %s is %s", rawjson.Text(resource["uri"]), rawjson.OrAbsent(raw))
@@ -138,6 +138,30 @@ func decodeBase64(text string) ([]byte, error) {
 		return nil, errLineBreak
 	}
 	return base64.StdEncoding.DecodeString(text)
+}
+
+// notBase64 says what is wrong with a text that should be base64.
+func notBase64(text string, err error) string {
+	switch {
+	case err == nil:
+		return "it is empty"
+	case strings.HasPrefix(text, "data:"):
+		return "it is a data: URL"
+	case strings.ContainsAny(text, "-_"):
+		return "it is in the alphabet of URLs (RFC 4648, section 5), not in that of section 4"
+	case len(strings.TrimRight(text, "="))%4 != 0 && len(text)%4 != 0:
+		return "its padding is missing"
+	}
+	return err.Error()
+}
+
+// twiceEncoded says that data is the base64 of what it should be, "" if it is not.
+func twiceEncoded(data []byte, magic string) string {
+	inner, err := decodeBase64(string(data))
+	if err != nil || !bytes.HasPrefix(inner, []byte(magic)) {
+		return ""
+	}
+	return ": it is still base64 after it was decoded"
 }
 
 // isBinary reports whether contents of a MIME type cannot be text.

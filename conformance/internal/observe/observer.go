@@ -3,6 +3,7 @@ package observe
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -146,6 +147,16 @@ func (o *Observer) eventID(s *wire.Session, in wire.Inbound) {
 	o.See(SeenEventID, !known || before == string(in.Data), in, "the event %s had the id %s, too", rawjson.Clip(before, 120), in.Event)
 }
 
+// waiting names a request that has no answer yet: that of another may be its own.
+func waiting(s *wire.Session) string {
+	for _, id := range slices.Sorted(maps.Keys(s.Pending)) {
+		if !s.Pending[id] {
+			return fmt.Sprintf(", and %s, which was sent as well, not yet: this may be its answer", rawjson.Clip(id, 60))
+		}
+	}
+	return ""
+}
+
 func (o *Observer) response(s *wire.Session, in wire.Inbound) {
 	_, hasResult := in.Members["result"]
 	errRaw, hasError := in.Members["error"]
@@ -166,8 +177,8 @@ func (o *Observer) response(s *wire.Session, in wire.Inbound) {
 	}
 	o.See(SeenKnown, asked, in, "id %s was never sent", rawjson.Clip(id, 60))
 	if asked {
-		o.See(SeenOnce, !answered, in, "id %s is answered a second time", rawjson.Clip(id, 60))
 		s.Pending[id] = true
+		o.See(SeenOnce, !answered, in, "id %s is answered a second time%s", rawjson.Clip(id, 60), waiting(s))
 	}
 }
 
