@@ -71,7 +71,7 @@ func (f *FileStore) Load(ctx context.Context, key string) (Entry, error) {
 		return Entry{}, nil
 	}
 	defer func() { _ = file.Close() }()
-	data, err := io.ReadAll(io.LimitReader(file, int64(f.bytes())+1))
+	data, err := readAll(file, f.bytes()+1)
 	switch {
 	case err != nil:
 		return Entry{}, fmt.Errorf("tool store: %w", err)
@@ -83,6 +83,16 @@ func (f *FileStore) Load(ctx context.Context, key string) (Entry, error) {
 		return Entry{}, fmt.Errorf("tool store: %s: %w", file.Name(), err)
 	}
 	return entry, nil
+}
+
+// readAll reads at most so many bytes of a file, into memory of its size.
+func readAll(file *os.File, most int) ([]byte, error) {
+	var data bytes.Buffer
+	if info, err := file.Stat(); err == nil {
+		data.Grow(min(int(info.Size()), most) + bytes.MinRead)
+	}
+	_, err := data.ReadFrom(io.LimitReader(file, int64(most)))
+	return data.Bytes(), err
 }
 
 // open opens a file that only this user can have written, and returns nil if there is none.

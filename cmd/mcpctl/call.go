@@ -295,7 +295,7 @@ func (a *app) arguments(tool, base *doc.Value, operands []operand.Operand, noVal
 	input := schema.New(root)
 	name := tool.Get("name").Str()
 	arguments, mistyped, err := operand.Build(base, operands, input)
-	if err != nil || noValidate {
+	if err != nil || noValidate || len(mistyped) == 0 && len(arguments.Members()) == 0 && schema.TakesNone(root) {
 		return arguments, err
 	}
 	var findings []schema.Finding

@@ -17,7 +17,7 @@ import (
 
 // tree returns the application with its commands, and each command that people see.
 func tree() (*app, *cobra.Command, []*cobra.Command) {
-	a, root := newApp(console.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Env: os.LookupEnv})
+	a, root := newApp(console.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Env: os.LookupEnv}, nil)
 	var all []*cobra.Command
 	var add func(*cobra.Command)
 	add = func(cmd *cobra.Command) {
@@ -30,6 +30,27 @@ func tree() (*app, *cobra.Command, []*cobra.Command) {
 	}
 	add(root)
 	return a, root, all
+}
+
+// TestOnly: the command that a line is for is the same as among all others.
+func TestOnly(t *testing.T) {
+	t.Parallel()
+	_, all, _ := tree()
+	lone := 0
+	for _, cmd := range all.Commands() {
+		_, root := newApp(console.Streams{Env: os.LookupEnv}, []string{cmd.Name()})
+		built, _, err := root.Find([]string{cmd.Name()})
+		require.NoError(t, err)
+		require.Equal(t, cmd.UsageString(), built.UsageString())
+		if len(root.Commands()) == 1 {
+			lone++
+		}
+	}
+	require.Greater(t, lone, 15)
+	for _, args := range [][]string{nil, {"help"}, {"help", "call"}, {"man"}, {"completion", "bash"}, {"__complete", "ca"}, {"-o", "json", "ls"}, {"cal"}} {
+		_, root := newApp(console.Streams{Env: os.LookupEnv}, args)
+		require.Len(t, root.Commands(), len(all.Commands()), args)
+	}
 }
 
 // TestExamples: each command has three examples or more, and their flags and operands are accepted.

@@ -13,6 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/doc"
@@ -32,7 +33,7 @@ URIs only changes of those resources. --call starts what only one session sees. 
   mcpctl listen :3000/mcp --log-level debug -o ndjson`,
 		RunE: func(cmd *cobra.Command, args []string) error { return l.run(cmd, args) },
 	}
-	cmd.Flags().StringArrayVar(&l.calls, "call", nil, "first call this `tool`, which needs no arguments, in the same session (repeatable)")
+	flags.Texts(cmd.Flags(), &l.calls, "call", "first call this `tool`, which needs no arguments, in the same session (repeatable)")
 	cmd.Flags().IntVar(&l.count, "count", 0, "end after `N` messages; 0 means never")
 	l.talk.register(cmd.Flags())
 	return cmd

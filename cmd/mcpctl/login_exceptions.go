@@ -8,6 +8,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
 )
 
 // exceptions are the flags of a login that loosen the rules for one authorization server,
@@ -20,7 +21,7 @@ type exceptions struct {
 func (e *exceptions) register(set *pflag.FlagSet) {
 	set.BoolVar(&e.withoutResource, "without-resource", false, "send no resource parameter to the server of --issuer")
 	set.BoolVar(&e.assumePKCE, "assume-pkce", false, "assume that the server of --issuer supports PKCE without listing it")
-	set.StringArrayVar(&e.params, "authorize-param", nil, "add this `NAME=VALUE` to the login page of the server of --issuer; no VALUE leaves it out")
+	flags.Texts(set, &e.params, "authorize-param", "add this `NAME=VALUE` to the login page of the server of --issuer; no VALUE leaves it out")
 }
 
 // typed are the flags that were typed, each with its value.

@@ -103,7 +103,7 @@ them for anything. Headers of the hosts' requests reach a server behind a URL if
 	cmd.Flags().Var(flags.Choice(&o.printFor, "", hostfile.Hosts...), "print-config", "print the lines for the file of a `host` and exit: claude, cursor, vscode or generic")
 	cmd.Flags().BoolVar(&o.share, "share", false, "one server for all hosts; it can ask none of them for anything")
 	cmd.Flags().BoolVar(&o.checkArgs, "check-arguments", false, "check the arguments of tools before they are sent")
-	cmd.Flags().StringArrayVar(&o.forward, "forward-header", nil, "`name` of a header of the hosts' requests that a server behind a URL gets, with --listen (repeatable)")
+	flags.Texts(cmd.Flags(), &o.forward, "forward-header", "`name` of a header of the hosts' requests that a server behind a URL gets, with --listen (repeatable)")
 	o.watcherFlags.register(cmd.Flags())
 	o.listener.register(cmd.Flags())
 	o.login.register(cmd.Flags())

@@ -20,6 +20,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/example"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/proxy"
 )
@@ -40,7 +41,7 @@ func (l *listener) register(set *pflag.FlagSet) {
 	set.StringVar(&l.address, "listen", "", "serve streamable HTTP at this `address`, such as :8080, instead of stdin and stdout")
 	set.BoolVar(&l.noAuth, "no-auth", false, "serve every program that can connect, without a token")
 	set.StringVar(&l.tokenFile, "token-file", "", "`file` of the token that hosts send; made if it is missing (default proxy-token in the configuration folder)")
-	set.StringArrayVar(&l.hosts, "allow-host", nil, "`name` under which hosts reach this machine, besides localhost (repeatable)")
+	flags.Texts(set, &l.hosts, "allow-host", "`name` under which hosts reach this machine, besides localhost (repeatable)")
 	set.StringVar(&l.cert, "tls-cert", "", "certificate `file` (PEM)")
 	set.StringVar(&l.key, "tls-key", "", "`file` of the certificate's private key (PEM)")
 	set.BoolVar(&l.insecure, "insecure", false, "allow an address that other machines reach without TLS")

@@ -13,14 +13,65 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/completion"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/conform"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doctor"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/manual"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/review"
 	"github.com/mainstay-mcp/mainstay/internal/suggest"
 )
 
-// newRoot builds the command tree.
-func newRoot(a *app) *cobra.Command {
+// group is the commands that the help shows below a title.
+type group struct {
+	title    string
+	commands []command
+}
+
+type command struct {
+	name string
+	make func(*app) *cobra.Command
+}
+
+// groups are all commands.
+func groups() []group {
+	explained := func(build func(*explain.Explainer) *cobra.Command) func(*app) *cobra.Command {
+		return func(a *app) *cobra.Command { return build(a.explain) }
+	}
+	return []group{
+		{"Look at a server", []command{{"info", newInfoCmd}, {"ls", newLsCmd}, {"describe", newDescribeCmd}}},
+		{"Use a server", []command{
+			{"call", newCallCmd}, {"read", newReadCmd}, {"prompt", newPromptCmd}, {"complete", newCompleteCmd},
+			{"listen", newListenCmd}, {"task", newTaskCmd}, {"rpc", newRPCCmd}, {"skill", newSkillCmd},
+		}},
+		{"Test a server", []command{
+			{"doctor", func(a *app) *cobra.Command { return doctor.New(a.explain, loginOf(a)) }},
+			{"ping", newPingCmd}, {"lint", explained(review.NewLint)}, {"snapshot", explained(review.NewSnapshot)},
+			{"diff", explained(review.NewDiff)}, {"conform", explained(conform.New)},
+		}},
+		{"Set up servers and hosts", []command{{"server", newServerCmd}, {"auth", newAuthCmd}, {"proxy", newProxyCmd}, {"gen", newGenCmd}}},
+		{aboutMcpctl, []command{
+			{"completion", func(a *app) *cobra.Command { return completion.New(a.console) }},
+			{"man", func(a *app) *cobra.Command { return manual.New(a.console) }},
+			{"version", newVersionCmd},
+		}},
+	}
+}
+
+const aboutMcpctl = "About mcpctl"
+
+// only returns the command that a command line is for, "" if the run may look at others, too: those
+// about mcpctl show them, and a word that is no command may be like one.
+func only(args []string) string {
+	for _, g := range groups() {
+		if g.title != aboutMcpctl && len(args) > 0 && slices.ContainsFunc(g.commands, func(c command) bool { return c.name == args[0] }) {
+			return args[0]
+		}
+	}
+	return ""
+}
+
+// newRoot builds the command tree for a command line. Most runs need one command of it: to build the
+// others would be some percent of a call.
+func newRoot(a *app, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mcpctl",
 		Short: "Talk to MCP servers from the command line",
@@ -40,7 +91,6 @@ program, give the program after -- instead.`,
   mcpctl conform server -- ./my-server`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Version:       versionText(), // Without SetVersionTemplate: templates call methods by name, so the linker would keep all.
 		Args:          cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
@@ -50,15 +100,27 @@ program, give the program after -- instead.`,
 	a.flags.Register(root.PersistentFlags())
 	_ = root.RegisterFlagCompletionFunc("auth", a.completeAuth()) // fails without the flag
 	root.SetFlagErrorFunc(flagError)
-	manual.Group(root, "Look at a server", newInfoCmd(a), newLsCmd(a), newDescribeCmd(a))
-	manual.Group(root, "Use a server",
-		newCallCmd(a), newReadCmd(a), newPromptCmd(a), newCompleteCmd(a), newListenCmd(a), newTaskCmd(a), newRPCCmd(a), newSkillCmd(a))
-	manual.Group(root, "Test a server",
-		doctor.New(a.explain, loginOf(a)), newPingCmd(a), review.NewLint(a.explain), review.NewSnapshot(a.explain), review.NewDiff(a.explain), conform.New(a.explain))
-	manual.Group(root, "Set up servers and hosts", newServerCmd(a), newAuthCmd(a), newProxyCmd(a), newGenCmd(a))
-	manual.Group(root, "About mcpctl", completion.New(a.console), manual.New(a.console), newVersionCmd(a))
-	root.AddCommand(topics()...)
-	strictHelp(root)
+	root.CompletionOptions.DisableDefaultCmd = true
+	wanted := only(args)
+	for _, g := range groups() {
+		var built []*cobra.Command
+		for _, c := range g.commands {
+			a.explain.Commands = append(a.explain.Commands, c.name)
+			if wanted == "" || c.name == wanted {
+				built = append(built, c.make(a))
+			}
+		}
+		manual.Group(root, g.title, built...)
+	}
+	if wanted == "" {
+		root.Version = versionText() // Without SetVersionTemplate: templates call methods by name, so the linker would keep all.
+		root.AddCommand(topics()...)
+		strictHelp(root)
+		a.explain.Commands = nil
+		for _, c := range root.Commands() {
+			a.explain.Commands = append(a.explain.Commands, c.Name())
+		}
+	}
 	manual.Help(root, a.console)
 	inGroups(root)
 	return root
@@ -69,7 +131,7 @@ func strictHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	// Without Find, which would sort the flags before inGroups.
 	help := root.Commands()[slices.IndexFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == "help" })]
-	help.GroupID = "About mcpctl"
+	help.GroupID = aboutMcpctl
 	help.Use, help.Long, help.Example = "help [COMMAND|TOPIC]", "", `  mcpctl help call
   mcpctl help auth login
   mcpctl help exit-codes`

@@ -18,23 +18,19 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// newApp returns the application and its root command.
-func newApp(s console.Streams) (*app, *cobra.Command) {
+// newApp returns the application and its root command, for a command line.
+func newApp(s console.Streams, args []string) (*app, *cobra.Command) {
 	a := &app{}
 	a.console = console.New(s, &a.flags.Output)
 	a.dial = &connect.Dialer{Flags: &a.flags, Console: a.console, Secrets: &secret.Keeper{}, Sent: connect.Nothing}
 	a.explain = &explain.Explainer{Dialer: a.dial}
-	root := newRoot(a)
-	for _, c := range root.Commands() {
-		a.explain.Commands = append(a.explain.Commands, c.Name())
-	}
-	return a, root
+	return a, newRoot(a, args)
 }
 
 // run is the whole program. It returns the exit status. ctx ends when the program
 // is to stop; its cause is the reason.
 func run(ctx context.Context, args []string, s console.Streams) int {
-	a, root := newApp(s)
+	a, root := newApp(s, args)
 	completion.Keep(a.dial)
 	completion.Attach(root, a.dial, args)
 	root.SetArgs(args)

@@ -87,7 +87,7 @@ func everydayTasks(text string) (tasks []everyday) {
 // takes reports why mcpctl does not take the command line, as far as that is known without a server.
 func takes(line string) error {
 	line, _, _ = strings.Cut(line, " | ")
-	_, root := newApp(console.Streams{})
+	_, root := newApp(console.Streams{}, nil)
 	cmd, args, err := root.Find(strings.Fields(line)[1:])
 	if err != nil {
 		return err

@@ -141,12 +141,15 @@ func causeOf(res *conformance.Result) cause {
 func answerKey(res *conformance.Result, req request) string {
 	want, got := expectation(res.Expected), answerShape(res.Actual)
 	subject, advice := req.subject(), res.Level == conformance.Advice
+	if ofAll(res) { // the rule is one of all messages
+		subject = ""
+	}
 	switch {
 	case want == unknownMethod && strings.HasPrefix(got, "error "):
 		subject, advice = "", false
 	case want == noAnswer && (got == "" || got[0] == '{' || strings.HasPrefix(got, "error ")):
 		subject, got = "", "an answer"
-	case req.Method == "initialize" && got == "":
+	case req.Method == "initialize" && got == "" && !ofAll(res):
 		want = "" // it is the version that was answered with
 	case !strings.HasPrefix(got, "error "): // what it should have rejected differs by scenario
 		subject += " " + res.Scenario
@@ -160,10 +163,24 @@ type request struct {
 	frame        *conformance.Frame
 }
 
+// exhibit returns the messages that what came is about. A check of all messages has each one
+// that broke its rule, after its request; what came is about the first.
+func exhibit(res *conformance.Result) []conformance.Frame {
+	if !ofAll(res) {
+		return res.Evidence
+	}
+	first := slices.IndexFunc(res.Evidence, func(f conformance.Frame) bool { return f.Dir == conformance.FromServer })
+	return res.Evidence[:first+1]
+}
+
+// ofAll reports whether the check judges every message.
+func ofAll(res *conformance.Result) bool { return res.Expected == textOfAll }
+
 func requestOf(res *conformance.Result) request {
 	var later request
-	for i := len(res.Evidence) - 1; i >= 0; i-- {
-		f := &res.Evidence[i]
+	evidence := exhibit(res)
+	for i := len(evidence) - 1; i >= 0; i-- {
+		f := &evidence[i]
 		if f.Dir != conformance.ToServer || len(f.Data) == 0 {
 			continue
 		}
@@ -186,13 +203,13 @@ func requestOf(res *conformance.Result) request {
 		}
 		// The message before a notification, or before the pings that only show whether the
 		// server still answers, is what the result is about.
-		if out.Method == mcp.MethodPing && isAnswered(res.Evidence[i+1:], f.Data) {
+		if out.Method == mcp.MethodPing && isAnswered(evidence[i+1:], f.Data) {
 			if later.frame == nil {
 				later = out
 			}
 			continue
 		}
-		before := i > 0 && res.Evidence[i-1].Dir == conformance.ToServer && len(res.Evidence[i-1].Data) > 0
+		before := i > 0 && evidence[i-1].Dir == conformance.ToServer && len(evidence[i-1].Data) > 0
 		if later.frame != nil || !before || out.Method != "ping" && !strings.HasPrefix(out.Method, "notifications/") {
 			return out
 		}
@@ -238,7 +255,7 @@ func otherID(res *conformance.Result) string {
 		var m struct{ ID, Method json.RawMessage }
 		if f := &res.Evidence[i]; json.Unmarshal(f.Data, &m) != nil || m.ID == nil {
 			continue
-		} else if f.Dir == conformance.ToServer {
+		} else if f.Dir == conformance.ToServer && !ofAll(res) {
 			sent[string(m.ID)] = true
 		} else if m.Method == nil {
 			ids = append(ids, string(m.ID))

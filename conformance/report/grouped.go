@@ -261,7 +261,7 @@ func (f *finding) arrange(r *conformance.Report) {
 			return w + step/2 - 1
 		}
 		const brief = 500 // bytes that are easy to read
-		w += min(len(res.Evidence)+sizeOf(requestOf(res))/brief, step/2-2)
+		w += min(len(exhibit(res))+sizeOf(requestOf(res))/brief, step/2-2)
 		switch {
 		case matches(oddCases, res):
 			w += step / 2
@@ -421,8 +421,8 @@ func (f *finding) sent(n int) string {
 
 // wanted returns what was expected, "" if the title has it.
 func (f *finding) wanted() string {
-	if want := f.lead().Expected; want != textOfAll {
-		return want
+	if lead := f.lead(); !ofAll(lead) {
+		return lead.Expected
 	}
 	return ""
 }

@@ -42,6 +42,27 @@ func NewJudge(root *doc.Value) (*Judge, error) {
 	return j, nil
 }
 
+// TakesNone reports whether an object without members matches a schema for sure, without a [Judge]:
+// whatever the schema says of members, it needs none. It may be false for a schema that takes one.
+func TakesNone(root *doc.Value) bool {
+	for _, m := range root.Members() {
+		switch m.Name {
+		case "type":
+			if m.Value.Str() != "object" {
+				return false
+			}
+		case "required":
+			if m.Value.Kind() != doc.Array || len(m.Value.Items()) > 0 {
+				return false
+			}
+		case "properties", "additionalProperties", "title", "description", "$schema":
+		default:
+			return false
+		}
+	}
+	return root.Kind() == doc.Object
+}
+
 // Fits reports whether args match the schema.
 func (j *Judge) Fits(args *doc.Value) bool {
 	return j.compiled == nil || j.compiled.Validate(args.Any()) == nil

@@ -117,3 +117,30 @@ func TestRecursionThroughThingsIsFine(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []Finding{{"/next/next/n", `must be an integer, got "x"`}}, j.Findings(parse(t, `{"next":{"next":{"n":"x"}}}`)))
 }
+
+// TestTakesNone: what is taken without a judge is what a judge takes.
+func TestTakesNone(t *testing.T) {
+	t.Parallel()
+	none := parse(t, `{}`)
+	for text, want := range map[string]bool{
+		`{}`:                true,
+		`{"type":"object"}`: true,
+		`{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false,"required":[]}`: true,
+		`{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"A","description":"B"}`:          true,
+		`{"type":"object","required":["a"]}`:       false,
+		`{"type":"string"}`:                        false,
+		`{"type":["object","null"]}`:               false,
+		`{"minProperties":1}`:                      false,
+		`{"anyOf":[{"required":["a"]}]}`:           false,
+		`{"type":"object","const":{"a":1}}`:        false,
+		`{"type":"object","patternProperties":{}}`: false,
+		`true`: false,
+	} {
+		root := parse(t, text)
+		require.Equal(t, want, TakesNone(root), text)
+		if judge, err := NewJudge(root); want && err == nil {
+			require.Empty(t, judge.Findings(none), text)
+		}
+	}
+	require.False(t, TakesNone(nil))
+}

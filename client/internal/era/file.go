@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -42,8 +43,37 @@ type fileContent struct {
 func (f *file) Load(key string) (Found, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	found, ok := f.read()[key]
-	return found, ok
+	return find(f.text(), key)
+}
+
+// find returns one entry of a file. The others are not decoded: a program that calls one server need
+// not know all that its user knows.
+func find(text []byte, key string) (found Found, ok bool) {
+	var format, entry []byte
+	err := jsonrpc.Members(text, func(name, value []byte) bool {
+		switch string(name) {
+		case "format":
+			format = value
+		case "verdicts":
+			entry = memberOf(value, key)
+		}
+		return true
+	})
+	if err != nil || entry == nil || string(format) != strconv.Itoa(fileFormat) || jsonrpc.Unmarshal(entry, &found) != nil {
+		return Found{}, false
+	}
+	return found, true
+}
+
+// memberOf returns a member of an object, nil for none.
+func memberOf(object []byte, key string) (entry []byte) {
+	_ = jsonrpc.Members(object, func(name, value []byte) bool { // the whole text was read
+		if string(name) == key {
+			entry = value
+		}
+		return entry == nil
+	})
+	return entry
 }
 
 // Save implements [Store].
@@ -83,22 +113,26 @@ func oldest(known map[string]Found) (first string) {
 
 // read returns the entries of the file, an empty map on any error.
 func (f *file) read() map[string]Found {
-	empty := map[string]Found{}
+	var content fileContent
+	err := jsonrpc.Unmarshal(f.text(), &content)
+	if err != nil || content.Format != fileFormat || content.Servers == nil {
+		return map[string]Found{}
+	}
+	return content.Servers
+}
+
+// text returns what is in the file, nil on any error.
+func (f *file) text() []byte {
 	file, err := os.Open(f.path)
 	if err != nil {
-		return empty
+		return nil
 	}
 	defer func() { _ = file.Close() }()
 	data, err := io.ReadAll(io.LimitReader(file, fileBytes+1))
 	if err != nil || len(data) > fileBytes {
-		return empty
+		return nil
 	}
-	var content fileContent
-	err = jsonrpc.Unmarshal(bytes.TrimSpace(data), &content)
-	if err != nil || content.Format != fileFormat || content.Servers == nil {
-		return empty
-	}
-	return content.Servers
+	return bytes.TrimSpace(data)
 }
 
 // write replaces the file.

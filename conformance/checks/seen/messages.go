@@ -43,7 +43,11 @@ func Judge(t *engine.Trial) {
 			if t.Level(t.Find(c.ID)) != conformance.Must {
 				status = conformance.Warn
 			}
-			t.Decide(c.ID, status, conformance.Result{Expected: "that of all", Actual: broken[0].Note, Evidence: broken})
+			var frames []conformance.Frame
+			for _, v := range broken {
+				frames = append(frames, v.Frames...)
+			}
+			t.Decide(c.ID, status, conformance.Result{Expected: "that of all", Actual: broken[0].Fault, Evidence: frames})
 		case looked > 0:
 			t.Pass(c.ID)
 		case t.Scenario.ID == "SEEN-REQUESTS" || t.Scenario.ID == "SEEN-ASKED" || c.ID == observe.SeenInputAsked:

@@ -45,17 +45,21 @@ type Observer struct {
 
 	mu       sync.Mutex
 	observed map[string]int
-	broken   map[string][]violation
+	broken   map[string][]Violation
 }
 
-type violation struct {
-	detail string
-	frame  conformance.Frame
+// Violation is a message that breaks a rule.
+type Violation struct {
+	// Fault is what is wrong with it.
+	Fault string
+	// Frames are the request that it answers, if the suite had sent one, and the message with the
+	// fault as its note.
+	Frames []conformance.Frame
 }
 
 // New returns an observer without messages.
 func New() *Observer {
-	return &Observer{observed: map[string]int{}, broken: map[string][]violation{}}
+	return &Observer{observed: map[string]int{}, broken: map[string][]Violation{}}
 }
 
 // See counts a message about a rule, and records the violation unless ok.
@@ -66,21 +70,21 @@ func (o *Observer) See(id string, ok bool, in wire.Inbound, format string, args 
 	if ok || len(o.broken[id]) >= 5 {
 		return
 	}
-	frame := conformance.Frame{Dir: conformance.FromServer, Data: slices.Clone(in.Data[:min(len(in.Data), wire.KeptBytes)]), Size: len(in.Data), HTTP: in.HTTP}
-	o.broken[id] = append(o.broken[id], violation{fmt.Sprintf(format, args...), frame})
+	fault := fmt.Sprintf(format, args...)
+	v := Violation{Fault: fault}
+	if in.Occasion != nil {
+		v.Frames = append(v.Frames, *in.Occasion)
+	}
+	frame := conformance.Frame{Dir: conformance.FromServer, Data: slices.Clone(in.Data[:min(len(in.Data), wire.KeptBytes)]), Size: len(in.Data), HTTP: in.HTTP, Note: fault}
+	v.Frames = append(v.Frames, frame)
+	o.broken[id] = append(o.broken[id], v)
 }
 
-// Outcome returns how many messages a rule was about, and the frames that broke it, each
-// with the fault in its note.
-func (o *Observer) Outcome(id string) (looked int, broken []conformance.Frame) {
+// Outcome returns how many messages a rule was about, and the first that broke it.
+func (o *Observer) Outcome(id string) (looked int, broken []Violation) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, v := range o.broken[id] {
-		frame := v.frame
-		frame.Note = v.detail
-		broken = append(broken, frame)
-	}
-	return o.observed[id], broken
+	return o.observed[id], slices.Clone(o.broken[id])
 }
 
 // Message judges one message of a session.

@@ -32,6 +32,9 @@ type Inbound struct {
 	Priming bool
 	// Retry: its event has a retry time.
 	Retry bool
+	// Occasion is the request that the message answers, or else the one during or after which it
+	// came; nil if the suite had sent none.
+	Occasion *conformance.Frame
 }
 
 var (

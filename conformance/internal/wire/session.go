@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -39,9 +41,10 @@ type Session struct {
 
 	// next is the number in the last id.
 	next    int
-	Pending map[string]bool   // ids sent; true once answered
-	Methods map[string]string // the methods of the requests sent, by id
-	last    string            // the id of the last request sent
+	Pending map[string]bool               // ids sent; true once answered
+	Methods map[string]string             // the methods of the requests sent, by id
+	sent    map[string]*conformance.Frame // the requests sent, by id
+	last    string                        // the id of the last request sent
 	// SentBadID: an id that is no string, integer or null was sent.
 	SentBadID bool
 	// SentArray: an array was sent. SentRoots: news of roots was sent.
@@ -106,7 +109,7 @@ var ErrLate = fmt.Errorf("%w", ErrNoAnswer)
 // NewSession returns a session on a connection. seen is called with every message; wait
 // bounds the wait for one answer.
 func NewSession(w Conn, tr *Trace, seen func(*Session, Inbound), wait time.Duration) *Session {
-	return &Session{Conn: w, Trace: tr, seen: seen, Timeout: wait, Silences: &Silences{}, Pending: map[string]bool{}, Methods: map[string]string{}}
+	return &Session{Conn: w, Trace: tr, seen: seen, Timeout: wait, Silences: &Silences{}, Pending: map[string]bool{}, Methods: map[string]string{}, sent: map[string]*conformance.Frame{}}
 }
 
 // Message builds a JSON-RPC message; nil params are left out.
@@ -156,9 +159,30 @@ func (s *Session) Expect(data []byte) {
 	if in.Members != nil && in.ID() != "" {
 		s.Pending[in.ID()] = false
 		s.Methods[in.ID()] = in.Method()
+		s.sent[in.ID()] = s.frameOf(data)
 		s.last = in.ID()
 		s.SentBadID = s.SentBadID || in.ID() != "null" && !rawjson.IsID(in.Members["id"])
 	}
+}
+
+// frameOf returns a message as it goes to the server.
+func (s *Session) frameOf(data []byte) *conformance.Frame {
+	f := &conformance.Frame{Dir: conformance.ToServer, Data: bytes.Clone(data[:min(len(data), KeptBytes)]), Size: len(data)}
+	if s.Conn.Transport() != conformance.TransportStdio {
+		f.HTTP = &conformance.HTTPInfo{Method: http.MethodPost}
+	}
+	return f
+}
+
+// occasion returns the request of [Inbound.Occasion].
+func (s *Session) occasion(in Inbound) *conformance.Frame {
+	if f := s.sent[in.ID()]; f != nil && in.IsResponse() {
+		return f
+	}
+	if f := s.sent[in.To]; f != nil {
+		return f
+	}
+	return s.sent[s.last]
 }
 
 // During says, for a message that answers nothing, which request the server had last: " during
@@ -419,6 +443,7 @@ func (s *Session) arrival(ctx context.Context, timer *time.Timer, wait time.Dura
 	if len(s.batched) > 0 {
 		in := s.batched[0]
 		s.batched = s.batched[1:]
+		in.Occasion = s.occasion(in)
 		return in, nil
 	}
 	select {
@@ -428,6 +453,7 @@ func (s *Session) arrival(ctx context.Context, timer *time.Timer, wait time.Dura
 		}
 		s.Conn.inbox().took(in)
 		s.batched = in.parts()
+		in.Occasion = s.occasion(in)
 		return in, nil
 	case <-timer.C:
 		return Inbound{}, fmt.Errorf("%w in %s", ErrLate, wait)
@@ -557,6 +583,7 @@ func (s *Session) drain() {
 			}
 			s.Conn.inbox().took(in)
 			if !in.Ended && !in.Priming {
+				in.Occasion = s.occasion(in)
 				s.seen(s, in)
 			}
 		default:

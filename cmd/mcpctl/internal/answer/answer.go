@@ -17,6 +17,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -31,9 +32,9 @@ type Flags struct {
 
 // Register adds the flags to a set.
 func (f *Flags) Register(set *pflag.FlagSet) {
-	set.StringArrayVar(&f.given, "answer", nil, "answer `k=v` to a form of the server, typed by the form; @FILE as for arguments (repeatable)")
+	flags.Texts(set, &f.given, "answer", "answer `k=v` to a form of the server, typed by the form; @FILE as for arguments (repeatable)")
 	set.StringVar(&f.sampler, "sampler", "", "`command` that writes what the server asks of a model: it reads the request as JSON and prints the text, or the result as JSON")
-	set.StringArrayVar(&f.roots, "root", nil, "`folder` that the server may look at (repeatable)")
+	flags.Texts(set, &f.roots, "root", "`folder` that the server may look at (repeatable)")
 }
 
 // Answers answers the questions of one run, one after another.

@@ -1,6 +1,7 @@
 package completion
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -79,7 +80,7 @@ func TestKept(t *testing.T) {
 	ofFile := target.Target{Argv: []string{"server"}, Entry: &target.Entry{Place: "/mcp.json#a"}}
 	tool, err := doc.Parse([]byte(`{"name":"a\tb\n","title":"T","inputSchema":{"x":1.0}}`))
 	require.NoError(t, err)
-	k.save(t.Context(), ofFile, "tools", []*doc.Value{tool}, false)
+	k.save(t.Context(), ofFile, "tools", []*doc.Value{tool}, nil, false)
 	items, found := k.load(t.Context(), ofFile, "tools")
 	require.True(t, found)
 	require.Equal(t, []item{{"a\tb\n", "T", tool.String()}}, items)
@@ -87,7 +88,7 @@ func TestKept(t *testing.T) {
 
 	_, found = k.load(t.Context(), ofFile, "prompts")
 	require.False(t, found)
-	k.save(t.Context(), ofFile, "prompts", nil, false)
+	k.save(t.Context(), ofFile, "prompts", nil, nil, false)
 	items, found = k.load(t.Context(), ofFile, "prompts")
 	require.True(t, found, "it is known that there are none")
 	require.Empty(t, items)
@@ -96,7 +97,7 @@ func TestKept(t *testing.T) {
 	other.Argv = []string{"server", "--other"}
 	_, found = k.load(t.Context(), other, "tools")
 	require.False(t, found, "the entry has changed")
-	k.save(t.Context(), target.Target{Argv: []string{"server"}}, "tools", []*doc.Value{tool}, false)
+	k.save(t.Context(), target.Target{Argv: []string{"server"}}, "tools", []*doc.Value{tool}, nil, false)
 	files, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	require.Len(t, files, 2)
@@ -130,12 +131,17 @@ func TestHidden(t *testing.T) {
 		}
 		return out
 	}
-	d.Listed(t.Context(), at, "tools", []*doc.Value{tool("add", "Adds"), tool("ask", "Asks you")})
+	listed := func(items ...*doc.Value) {
+		d.Listed(t.Context(), at, "tools", items, []json.RawMessage{[]byte(fmt.Sprint(items))})
+	}
+	listed(tool("add", "Adds"), tool("ask", "Asks you"))
 	d.Replies = &answer.Answers{}
-	d.Listed(t.Context(), at, "tools", []*doc.Value{tool("add", "Adds numbers")})
-	require.Equal(t, []string{"add: Adds numbers", "ask: Asks you"}, kept())
+	for range 2 {
+		listed(tool("add", "Adds numbers"))
+		require.Equal(t, []string{"add: Adds numbers", "ask: Asks you"}, kept())
+	}
 	d.Replies = nil
-	d.Listed(t.Context(), at, "tools", []*doc.Value{tool("add", "Adds numbers")})
+	listed(tool("add", "Adds numbers"))
 	require.Equal(t, []string{"add: Adds numbers"}, kept())
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,9 +38,9 @@ const (
 // Keep makes a run keep the lists that servers give it. A server hides tools from a run that
 // cannot answer what they ask: such a list does not take the place of a fuller one.
 func Keep(d *connect.Dialer) {
-	d.Listed = func(ctx context.Context, t target.Target, list string, items []*doc.Value) {
+	d.Listed = func(ctx context.Context, t target.Target, list string, items []*doc.Value, pages []json.RawMessage) {
 		if k := open(d); k != nil {
-			k.save(ctx, t, list, items, d.Replies != nil)
+			k.save(ctx, t, list, items, pages, d.Replies != nil)
 		}
 	}
 }
@@ -108,9 +109,22 @@ func textOf(list string, items []*doc.Value) []byte {
 	return text
 }
 
+// mark is the first line of a list that is kept: the hash of the answers that it was made of, and
+// whether they were only a part. It is no item.
+func mark(pages []json.RawMessage, part bool) []byte {
+	all := sha256.New()
+	if part {
+		all.Write([]byte("part"))
+	}
+	for _, page := range pages {
+		all.Write(page)
+	}
+	return append(hex.AppendEncode([]byte("#"), all.Sum(nil)), '\n')
+}
+
 // save keeps a list, with what an older one has besides if it is only a part. One that cannot be kept
 // is not completed, which is no failure of the run.
-func (k *kept) save(ctx context.Context, t target.Target, list string, items []*doc.Value, part bool) {
+func (k *kept) save(ctx context.Context, t target.Target, list string, items []*doc.Value, pages []json.RawMessage, part bool) {
 	key := keyOf(t, list)
 	if key == "" {
 		return
@@ -119,15 +133,13 @@ func (k *kept) save(ctx context.Context, t target.Target, list string, items []*
 	if err != nil {
 		old = toolcache.Entry{}
 	}
-	text := textOf(list, items)
+	first := mark(pages, part)
+	if bytes.HasPrefix(old.List, first) {
+		return
+	}
+	text := append(first, textOf(list, items)...)
 	if part {
 		text = appendOthers(text, old.List, list, items)
-	}
-	if len(text) == 0 {
-		text = []byte{'\n'} // known to be empty
-	}
-	if bytes.Equal(old.List, text) {
-		return
 	}
 	sum := sha256.Sum256(text)
 	_ = k.files.Save(ctx, key, toolcache.Entry{List: text, Hash: hex.EncodeToString(sum[:]), At: time.Now()})

@@ -325,7 +325,7 @@ text is one screen, or every check with -v.`,
 			return s.convert(args, to, []string{formatText})
 		},
 	}
-	cmd.Flags().StringArrayVar(&to, "to", nil, "output `FORMAT[=FILE]`: json, html, junit, sarif, text, github, badge, known-failing or expected-failures")
+	flags.Texts(cmd.Flags(), &to, "to", "output `FORMAT[=FILE]`: json, html, junit, sarif, text, github, badge, known-failing or expected-failures")
 	return cmd
 }
 
@@ -346,7 +346,7 @@ or systems. The HTML is a matrix of checks and servers.`,
 			return s.convert(args, to, []string{"json"})
 		},
 	}
-	cmd.Flags().StringArrayVar(&to, "to", nil, "output `FORMAT[=FILE]`: json, html, junit or sarif")
+	flags.Texts(cmd.Flags(), &to, "to", "output `FORMAT[=FILE]`: json, html, junit or sarif")
 	return cmd
 }
 

@@ -62,13 +62,13 @@ type outcomeOptions struct {
 }
 
 func (o *outcomeOptions) add(f *pflag.FlagSet) {
-	f.StringArrayVar(&o.only, "only", nil, "run only checks whose id, scenario or area matches this `pattern`")
-	f.StringArrayVar(&o.skip, "skip", nil, "skip checks that match this `pattern`")
-	f.StringArrayVar(&o.failing, "known-failing", nil, "`file` of checks that are expected to fail; one that passes fails the run")
-	f.StringArrayVar(&o.flaky, "known-flaky", nil, "`file` of checks that may pass or fail")
+	flags.Texts(f, &o.only, "only", "run only checks whose id, scenario or area matches this `pattern`")
+	flags.Texts(f, &o.skip, "skip", "skip checks that match this `pattern`")
+	flags.Texts(f, &o.failing, "known-failing", "`file` of checks that are expected to fail; one that passes fails the run")
+	flags.Texts(f, &o.flaky, "known-flaky", "`file` of checks that may pass or fail")
 	f.BoolVar(&o.strict, "strict", false, "fail the run for broken recommendations (SHOULD) too")
 	f.IntVar(&o.repeat, "repeat", 1, "number of runs; the worst outcome of each check counts")
-	f.StringArrayVar(&o.reports, "report", nil, reportUsage)
+	flags.Texts(f, &o.reports, "report", reportUsage)
 	f.String(sarifFile, "", "`file` of the repository where sarif shows the findings; by default that of --known-failing, else the workflow")
 }
 
@@ -128,9 +128,9 @@ not answer, 4 it wants a login, 5 it does not answer with MCP.`,
 	f.StringVar(&o.requirements, "requirements", "", "test this `revision`, and score only its frozen set of checks")
 	o.outcomeOptions.add(f)
 	f.Var(flags.Choice(&o.sideEffects, "", "none", "read-only", "all"), "side-effects", "tools that may be called: none, read-only or all")
-	f.StringArrayVar(&o.allowTools, "allow-tool", nil, "allow calls of this `tool` regardless of --side-effects")
+	flags.Texts(f, &o.allowTools, "allow-tool", "allow calls of this `tool` regardless of --side-effects")
 	f.StringVar(&o.calls, "calls", "", "`file` with the tools that may be called and arguments for them; conform init writes one")
-	f.StringArrayVar(&o.suites, "suite", nil, "run only this `suite`: protocol, or seeds (the 29 tools of the reference server; on by default for servers that declare them)")
+	flags.Texts(f, &o.suites, "suite", "run only this `suite`: protocol, or seeds (the 29 tools of the reference server; on by default for servers that declare them)")
 	f.Var(flags.Choice(&o.transport, "auto", "auto", "http", "sse"), "transport", "transport of a URL: http (streamable HTTP), sse (the old HTTP+SSE), or auto: http, else sse")
 	f.IntVar(&o.parallel, "parallel", 1, "number of scenarios to run at once, each with its own processes of a program")
 	f.Uint64Var(&o.seed, "seed", 0, "shuffle the scenarios with this seed, and choose other arguments")

@@ -64,21 +64,21 @@ const (
 func (f *Global) Register(set *pflag.FlagSet) {
 	set.StringVarP(&f.Server, "server", "s", "", "the server, instead of the SERVER operand (MCPCTL_SERVER)")
 	set.StringVar(&f.Config, "mcp-config", "", "`file` of servers, or JSON with mcpServers: its only server, or the one that -s names")
-	set.StringArrayVar(&f.Inputs, "input", nil, "value `K=V` of ${input:K} in a file of servers; K=@FILE reads it from a file (repeatable)")
+	Texts(set, &f.Inputs, "input", "value `K=V` of ${input:K} in a file of servers; K=@FILE reads it from a file (repeatable)")
 	set.Var(Choice(&f.Era, "auto", "auto", "stateless", "session", "*"), "era", "protocol era: auto, session, stateless, or a revision such as "+string(mcp.LatestSession))
 	set.StringVar(&f.Revision, "protocol-version", "", "protocol `revision`: use only this one")
 
 	set.StringVar(&f.Auth, "auth", "auto", "`credentials`: auto (those of mcpctl auth login), none, bearer:@FILE, env:VAR, profile:NAME, or program:@FILE")
 	set.Var(Choice(&f.TokenStore, "", "files", "keychain"), "token-store", "where tokens are kept: files (the default) or keychain (MCPCTL_TOKEN_STORE)")
-	set.StringArrayVarP(&f.Headers, "header", "H", nil, "HTTP header `'K: V'`; ${NAME} is an environment variable, @FILE is a file with a header a line")
+	TextsP(set, &f.Headers, "header", "H", "HTTP header `'K: V'`; ${NAME} is an environment variable, @FILE is a file with a header a line")
 	set.StringVar(&f.UserAgent, "user-agent", "", "User-Agent `text` of HTTP requests")
 
 	set.StringVar(&f.files.authorities, "cacert", "", "`file` of certificate authorities (PEM) to trust besides those of the system")
 	set.StringVar(&f.files.certificate, "cert", "", "`file` with the client certificate (PEM), for servers that ask for one")
 	set.StringVar(&f.files.key, "key", "", "`file` with the private key of --cert, if it is not in the same file")
 
-	set.StringArrayVarP(&f.Env, "env", "e", nil, "variable `K=V` for the program; K alone passes the current value")
-	set.StringArrayVar(&f.EnvFiles, "env-file", nil, "`file` of K=V lines for the program")
+	TextsP(set, &f.Env, "env", "e", "variable `K=V` for the program; K alone passes the current value")
+	Texts(set, &f.EnvFiles, "env-file", "`file` of K=V lines for the program")
 	set.Var(Choice(&f.Inherit, "all", "none", "safe", "all"), "inherit-env", "variables that the program inherits: none, safe (default for a program of a file) or all")
 	f.inherit = set.Lookup("inherit-env")
 	set.StringVar(&f.Dir, "cwd", "", "working `folder` of the program")

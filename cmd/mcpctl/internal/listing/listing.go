@@ -38,6 +38,7 @@ var Lists = []List{
 // item does not lose the rest. page gets each result unchanged; it may be nil.
 func Walk(ctx context.Context, d *connect.Dialer, c *connect.Connection, l List, page func(raw json.RawMessage) error) ([]*doc.Value, error) {
 	var items []*doc.Value
+	var pages []json.RawMessage
 	var cursor *doc.Value
 	seen := map[string]bool{}
 	for {
@@ -63,11 +64,12 @@ func Walk(ctx context.Context, d *connect.Dialer, c *connect.Connection, l List,
 				return nil, err
 			}
 		}
+		pages = append(pages, raw)
 		items = append(items, result.Get(l.Member).Items()...)
 		cursor = result.Get("nextCursor")
 		if cursor.Kind() != doc.String {
 			if d.Listed != nil {
-				d.Listed(ctx, c.Target, l.Name, items)
+				d.Listed(ctx, c.Target, l.Name, items, pages)
 			}
 			return items, nil
 		}

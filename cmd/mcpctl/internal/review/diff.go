@@ -54,7 +54,7 @@ and appends a summary to GITHUB_STEP_SUMMARY if that is set.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd, args) },
 	}
 	cmd.Flags().Var(flags.Choice(&d.failOn, "any", "breaking", "risky", "any", "none"), "fail-on", "exit with 1 for changes of this `level` or worse: breaking, risky, any or none")
-	cmd.Flags().StringArrayVar(&d.reports, "report", nil, "also write a `report`: github, or json=FILE (repeatable)")
+	flags.Texts(cmd.Flags(), &d.reports, "report", "also write a `report`: github, or json=FILE (repeatable)")
 	return cmd
 }
 

@@ -133,6 +133,7 @@ func (l Line) Server(named Defaults) (Target, []string, error) {
 // server returns the server that a word names: the first form that fits.
 func (d Defaults) server(typed string) (Target, error) {
 	switch {
+	case isWeb(typed) && !strings.Contains(typed, ".json"):
 	case isJSON(typed):
 		return fromJSON(typed, "", withFlags, d)
 	case ofFile.MatchString(typed) && !hasScheme.MatchString(typed):
@@ -154,9 +155,15 @@ var (
 	ofAnother = lazyregexp.New(`^(windsurf|zed|codex|gemini):`)
 )
 
+// isWeb reports whether a word begins as most URLs do. It spares their runs the regular expressions.
+func isWeb(s string) bool { return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") }
+
 // LooksLikeServer reports whether a word has the form of a server's URL.
 func LooksLikeServer(s string) bool {
-	return hasScheme.MatchString(s) || hasPort.MatchString(s) || fileEntry.MatchString(s)
+	if !strings.ContainsAny(s, ":#") { // as most operands
+		return false
+	}
+	return isWeb(s) || hasScheme.MatchString(s) || hasPort.MatchString(s) || fileEntry.MatchString(s)
 }
 
 // parseURL reads the forms of a server that are supported. Forms that are planned
@@ -168,6 +175,7 @@ func parseURL(s string) (string, error) {
 		return "", f
 	}
 	switch {
+	case isWeb(s):
 	case strings.HasPrefix(s, "@"):
 		return later("a session's name")
 	case strings.HasPrefix(s, "unix://"):
