@@ -85,7 +85,8 @@ func causeOf(res *conformance.Result) cause {
 		c.about = exitLine(stderr)
 		switch {
 		case place != "":
-			c.key = "exit " + place
+			what, _, _ := strings.Cut(c.about, ":")
+			c.key = "exit " + place + " " + clip(what, shapeLimit/2)
 		case c.about != "":
 			c.key = "exit " + shape(c.about)
 		default:
@@ -332,7 +333,7 @@ func exitPlace(stderr string) string {
 		case m == nil:
 		case m[1] != "":
 			found = m[1] + ":" + m[2]
-		case found == "":
+		case found == "" && !strings.Contains(line, "/src/runtime/"): // Go's own, where every panic begins
 			found = m[3] + m[4] + m[5]
 		}
 	}

@@ -65,7 +65,7 @@ var harms = []struct {
 // that of an odd one leads to its oddness.
 const (
 	plainCases = "*/unknown HTTP-15/invalid HTTP-16/ended HTTP-04/accepted HTTP-19/get HTTP-31/*-other HDR-11/*-other"
-	oddCases   = "HTTP-03/one HTTP-03/media-type HTTP-15/garbage HTTP-15/other HTTP-15/delete HTTP-15/get CALL-03/after */initialized-again */null-name *base64-* */traversal X-WIRE-04/case */unique"
+	oddCases   = "HTTP-02/lines HTTP-03/one HTTP-03/media-type HTTP-15/garbage HTTP-15/other HTTP-15/delete HTTP-15/get CALL-03/after */initialized-again */null-name *base64-* */traversal X-WIRE-04/case */unique"
 	// generalChecks hold whole messages to their schema, beside the checks of single members.
 	generalChecks = "RPC-01/schema-* RES-07/members"
 )
@@ -248,12 +248,16 @@ func rankOf(r *conformance.Report, res *conformance.Result) rank {
 // arrange puts the result first that shows the cause best: one that fails the run, by harm,
 // of the most frequent request, with the fewest messages. Advice comes last.
 func (f *finding) arrange(r *conformance.Report) {
+	const mostBefore = 8 // messages before an exit of which one sees the cause
 	method := most(f.results, func(res *conformance.Result) string { return requestOf(res).Method })
 	wanted := most(f.results, func(res *conformance.Result) string { return expectation(res.Expected) })
 	weight := func(res *conformance.Result) int {
 		const step = 100
 		w := int(rankOf(r, res))*step + int(harmOf(res, f.kind))
 		w *= step
+		if f.kind == causeExit && len(res.Evidence) > mostBefore { // any of the messages may have ended it
+			w += step * step * step
+		}
 		if f.kind == causeRefused && expectation(res.Expected) != wanted || f.kind != causeRefused && requestOf(res).Method != method {
 			w += step / 2
 		}
@@ -369,7 +373,7 @@ func (f *finding) title() string {
 		if expectation(f.lead().Expected) == unknownMethod {
 			return "an unknown method is answered with " + f.about + ", not a JSON-RPC error"
 		}
-		if f.method == "" {
+		if f.method == "" || requestOf(f.lead()).frame.Note != "" { // its headers are what is refused
 			return f.lead().Title
 		}
 		return visible(f.method) + " is answered with " + f.about + ", not a JSON-RPC message"

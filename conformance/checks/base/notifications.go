@@ -14,18 +14,20 @@ func notificationScenarios() []engine.Scenario {
 
 func runNotifications(t *engine.Trial) {
 	s := t.Fresh()
+	var lost error
 	for _, each := range [][2]string{
 		{"X-WIRE-05/unknown", `{"jsonrpc":"2.0","method":"notifications/com.example/unknown","params":{"x":1}}`},
 		{"X-WIRE-05/request-method", string(wire.Message("", s.LifeSign(), nil))},
-		{"X-WIRE-05/bad-params", `{"jsonrpc":"2.0","method":"` + mcp.MethodCancelled + `","params":{"requestId":{"not":"an id"}}}`},
 		{"X-WIRE-05/cancelled", `{"jsonrpc":"2.0","method":"` + mcp.MethodCancelled + `","params":{"requestId":"never-sent","reason":"test"}}`},
+		{"X-WIRE-05/bad-params", `{"jsonrpc":"2.0","method":"` + mcp.MethodCancelled + `","params":{"requestId":{"not":"an id"}}}`},
 	} {
 		id, frame := each[0], each[1]
 		t.Step(s)
 		answered, err := s.Send(t.Ctx, []byte(frame))
 		if err != nil {
 			t.Fail(id, "silence", err.Error())
-			t.Stop(err)
+			s, lost = t.Fresh(), err
+			continue
 		}
 		if answered != nil && answered.Status >= 300 && id != "X-WIRE-05/cancelled" {
 			// HTTP lets a server refuse a notification with an error status.
@@ -35,7 +37,8 @@ func runNotifications(t *engine.Trial) {
 		stray, err := s.Settle(t.Ctx)
 		if err != nil {
 			t.Fail(id, "an answer to the ping after it", err.Error())
-			t.Stop(err)
+			s, lost = t.Fresh(), err
+			continue
 		}
 		got := ""
 		for _, in := range stray {
@@ -44,5 +47,6 @@ func runNotifications(t *engine.Trial) {
 		s.Unclaimed = nil
 		t.Check(id, len(stray) == 0, "no answer", got)
 	}
+	t.NoError(lost)
 	talk.Alive(t, "X-WIRE-05/alive", s)
 }

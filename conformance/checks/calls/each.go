@@ -207,11 +207,12 @@ func (e *each) call(c call) {
 	e.structure(c, a)
 	e.links(c, a)
 	e.unasked(c, had)
-	reports := e.progress(e.t, e.s, c, had, token, e.ended) > 0
+	came, last := e.progress(e.t, e.s, c, had, token, e.ended)
+	reports := came > 0
 	if one := e.verdicts["CALL-03/increases"]; reports && succeeded(a) && one != nil && one.fault == "" {
 		e.t.Rev.NoteReports(c.tool.Name, c.args)
 	}
-	e.ended = append(e.ended, answered{string(rawjson.Encode(token)), c.tool.Name})
+	e.ended = append(e.ended, answered{string(rawjson.Encode(token)), c.tool.Name, last})
 	if one := e.verdicts["CALL-03/none"]; reports && took < quick && one == nil {
 		had = len(e.s.Unsolicited)
 		if _, err := ask(e.t, e.s, c, nil); err == nil {

@@ -11,14 +11,18 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// answered is a call that had its answer, with its progress token.
-type answered struct{ token, tool string }
+// answered is a call that had its answer, with its progress token and its last progress.
+type answered struct {
+	token, tool string
+	last        float64
+}
 
-// progress judges what came during one call, and returns how much that was. ended are the calls
-// before it.
-func (v verdicts) progress(t *engine.Trial, s *wire.Session, c call, had int, token any, ended []answered) int {
-	came, last := 0, -1.0
+// progress judges what came during one call, and returns how much that was, and the last of it. ended
+// are the calls before it.
+func (v verdicts) progress(t *engine.Trial, s *wire.Session, c call, had int, token any, ended []answered) (came int, last float64) {
+	last = -1
 	var old *answered // whose token came
+	goesOn := false   // its progress rises further
 	want := "nothing"
 	if token != nil {
 		want = string(rawjson.Encode(token))
@@ -30,7 +34,13 @@ func (v verdicts) progress(t *engine.Trial, s *wire.Session, c call, had int, to
 		params, _ := rawjson.Object(in.Members["params"])
 		got := params["progressToken"]
 		if i := slices.IndexFunc(ended, func(e answered) bool { return wire.SameID(got, e.token) }); i >= 0 {
-			old = &ended[i]
+			value, err := strconv.ParseFloat(string(params["progress"]), 64)
+			if old == nil {
+				goesOn = err == nil && value > ended[i].last
+			}
+			if old = &ended[i]; goesOn {
+				old.last = max(old.last, value)
+			}
 			continue
 		}
 		came++
@@ -48,7 +58,7 @@ func (v verdicts) progress(t *engine.Trial, s *wire.Session, c call, had int, to
 	}
 	switch {
 	case old == nil:
-	case token != nil && came == 0 && old.tool == c.tool.Name && old.token != ended[len(ended)-1].token: // its own, under another's token
+	case token != nil && came == 0 && !goesOn && old.tool == c.tool.Name && old.token != ended[len(ended)-1].token: // its own, under another's token
 		v.see(t, "CALL-03/token", false, "the token of the request, "+want, "%s: progressToken is %s, that of a call of it that was answered before", c, old.token)
 	default:
 		v.see(t, "CALL-03/after", false, "no progress after the answer", "%s, for the token %s of a call that was answered before", c, old.token)
@@ -56,7 +66,7 @@ func (v verdicts) progress(t *engine.Trial, s *wire.Session, c call, had int, to
 	if token == nil && came == 0 {
 		v.see(t, "CALL-03/none", true, "", "")
 	}
-	return came
+	return came, last
 }
 
 func isNumber(raw json.RawMessage) bool {

@@ -1,8 +1,10 @@
 package http
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
@@ -27,8 +29,8 @@ func runHTTPSessions(t *engine.Trial) {
 		}
 		return
 	}
-	visible := strings.IndexFunc(id, func(c rune) bool { return c < 0x21 || c > 0x7E }) < 0
-	t.Check("HTTP-12/visible", visible, "bytes from 0x21 to 0x7E", "an id with other bytes")
+	visible := strings.IndexFunc(id, isNotVisible) < 0
+	t.Check("HTTP-12/visible", visible, "bytes from 0x21 to 0x7E", "%s", otherByte(id))
 	two := t.Fresh()
 	w, err = talk.HTTPOf(two)
 	t.NoError(err)
@@ -51,8 +53,9 @@ func runHTTPSessions(t *engine.Trial) {
 	ended := err == nil && a.Status >= 200 && a.Status < 300
 	t.Check("HTTP-18/delete", ended || refused, "a 2xx status or 405", "%s", a.Describe(err))
 	if ended {
+		status := a.Status
 		a, err = talk.ExchangeHTTP(t, one, http.MethodPost, talk.PingMessage(one), nil)
-		t.Check("HTTP-16/ended", a.Is(err, http.StatusNotFound), "404", "%s", a.Describe(err))
+		t.Check("HTTP-16/ended", a.Is(err, http.StatusNotFound), "404", "%s, though DELETE was answered with %d before", a.Describe(err), status)
 	} else {
 		t.Skip("HTTP-16/ended", conformance.SkipNotDeclared, "the server does not end sessions")
 	}
@@ -136,6 +139,19 @@ func runSessionIDs(t *engine.Trial) {
 	s.Timeout = min(s.Timeout, wire.Lag)
 	_, err = s.Next(t.Ctx, func(in wire.Inbound) bool { return in.To == stream.Token && in.Ended })
 	t.Check("HTTP-16/stream", err == nil, "the end of the stream", "%v", err)
+}
+
+// isNotVisible reports whether a character may not be in a session id.
+func isNotVisible(c rune) bool { return c < 0x21 || c > 0x7E }
+
+// otherByte names the first character that may not be in a session id, which is itself not shown.
+func otherByte(id string) string {
+	at := strings.IndexFunc(id, isNotVisible)
+	if at < 0 {
+		return ""
+	}
+	c, _ := utf8.DecodeRuneInString(id[at:])
+	return fmt.Sprintf("an id of %d bytes with %q at byte %d", len(id), c, at)
 }
 
 // flip changes the case of an ASCII letter.

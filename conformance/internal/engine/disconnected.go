@@ -11,6 +11,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
 )
 
 // A lost server answers nothing, as some rules demand. So nothing passes because of a loss:
@@ -209,19 +210,30 @@ func how(w *wire.StdioConn) string {
 		return ""
 	}
 	text := fmt.Sprintf("status %d", end.Exit)
-	if said := strings.TrimSpace(wire.LastLines(w.Stderr())); said != "" {
-		text += ": " + tail(said)
+	if said := strings.TrimSpace(w.Stderr()); said != "" {
+		text += ": " + reason(said)
 	}
 	return " (" + text + ")"
 }
 
-// tail returns the end of a text, which has the reason of an exit.
-func tail(text string) string {
-	const most = 800
-	if len(text) <= most {
-		return text
+// panics begin the first line of what a program writes when it ends; most end with the reason.
+var panics = lazyregexp.New(`(?m)^(?:panic: |fatal error: |thread '.*' panicked )`)
+
+// reason returns the part of a standard error that has the reason of an exit: the beginning of a
+// panic's stack, or the end.
+func reason(said string) string {
+	const most, searched = 800, 256 << 10
+	said = said[max(0, len(said)-searched):]
+	if all := panics.FindAllStringSubmatchIndex(said, -1); len(all) > 0 {
+		if last := said[all[len(all)-1][0]:]; len(last) > most {
+			return strings.ToValidUTF8(last[:most], "") + " …"
+		}
 	}
-	return "… " + strings.ToValidUTF8(text[len(text)-most:], "")
+	said = strings.TrimSpace(wire.LastLines(said))
+	if len(said) <= most {
+		return said
+	}
+	return "… " + strings.ToValidUTF8(said[len(said)-most:], "")
 }
 
 // answers reports whether the server of a session is still reachable: it answers a ping, or

@@ -145,6 +145,8 @@ func notBase64(text string, err error) string {
 	switch {
 	case err == nil:
 		return "it is empty"
+	case errors.Is(err, errLineBreak):
+		return fmt.Sprintf("it has %v at character %d", err, strings.IndexAny(text, "\r\n"))
 	case strings.HasPrefix(text, "data:"):
 		return "it is a data: URL"
 	case strings.ContainsAny(text, "-_"):

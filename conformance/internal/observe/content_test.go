@@ -25,7 +25,7 @@ func TestNotBase64(t *testing.T) {
 		"-_8=":                   "it is in the alphabet of URLs (RFC 4648, section 5), not in that of section 4",
 		"iVB":                    "its padding is missing",
 		"i B=":                   "illegal base64 data at input byte 1",
-		"aGk\n":                  "a line break (RFC 4648, section 3.1)",
+		"aGk\n":                  "it has a line break (RFC 4648, section 3.1) at character 3",
 	} {
 		_, err := decodeBase64(text)
 		require.Equal(t, want, notBase64(text, err), text)

@@ -151,14 +151,15 @@ func (o *Observer) eventID(s *wire.Session, in wire.Inbound) {
 	o.See(SeenEventID, !known || before == string(in.Data), in, "the event %s had the id %s, too", rawjson.Clip(before, 120), in.Event)
 }
 
-// waiting names a request that has no answer yet: that of another may be its own.
-func waiting(s *wire.Session) string {
+// waiting returns a request that has no answer yet, and what to say of it: that of another may be its
+// own.
+func waiting(s *wire.Session) (request *conformance.Frame, about string) {
 	for _, id := range slices.Sorted(maps.Keys(s.Pending)) {
 		if !s.Pending[id] {
-			return fmt.Sprintf(", and %s, which was sent as well, not yet: this may be its answer", rawjson.Clip(id, 60))
+			return s.Sent(id), fmt.Sprintf(", and %s, a %s that was sent as well, not yet: this may be its answer", rawjson.Clip(id, 60), rawjson.Clip(s.Methods[id], 60))
 		}
 	}
-	return ""
+	return nil, ""
 }
 
 func (o *Observer) response(s *wire.Session, in wire.Inbound) {
@@ -182,7 +183,14 @@ func (o *Observer) response(s *wire.Session, in wire.Inbound) {
 	o.See(SeenKnown, asked, in, "id %s was never sent", rawjson.Clip(id, 60))
 	if asked {
 		s.Pending[id] = true
-		o.See(SeenOnce, !answered, in, "id %s is answered a second time%s", rawjson.Clip(id, 60), waiting(s))
+		about := ""
+		if answered {
+			var request *conformance.Frame
+			if request, about = waiting(s); request != nil {
+				in.Occasion = request
+			}
+		}
+		o.See(SeenOnce, !answered, in, "id %s is answered a second time%s", rawjson.Clip(id, 60), about)
 	}
 }
 

@@ -82,7 +82,7 @@ func describeHeaders(h http.Header) string {
 		case strings.EqualFold(name, "Authorization"):
 			notes = append(notes, name+": "+notShown)
 		default:
-			notes = append(notes, name+": "+values[0])
+			notes = append(notes, name+": "+strings.Join(values, ", and "+name+": "))
 		}
 	}
 	return strings.Join(notes, ", ")

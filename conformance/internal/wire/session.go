@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -173,6 +174,9 @@ func (s *Session) frameOf(data []byte) *conformance.Frame {
 	}
 	return f
 }
+
+// Sent returns the request with an id, nil if none was sent.
+func (s *Session) Sent(id string) *conformance.Frame { return s.sent[id] }
 
 // occasion returns the request of [Inbound.Occasion].
 func (s *Session) occasion(in Inbound) *conformance.Frame {
@@ -516,6 +520,20 @@ func (s *Session) Settle(ctx context.Context) ([]Inbound, error) {
 		}
 	}
 	return stray, nil
+}
+
+// Forget drops responses that Settle has returned.
+func (s *Session) Forget(stray []Inbound) {
+	for _, gone := range stray {
+		s.Unclaimed = slices.DeleteFunc(s.Unclaimed, func(in Inbound) bool {
+			same := &in.Data[0] == &gone.Data[0]
+			if same {
+				s.kept--
+				s.keptBytes -= len(in.Data)
+			}
+			return same
+		})
+	}
 }
 
 // Ping is a liveness probe. The stateless era has no ping, but every server answers
