@@ -248,14 +248,14 @@ func rankOf(r *conformance.Report, res *conformance.Result) rank {
 // arrange puts the result first that shows the cause best: one that fails the run, by harm,
 // of the most frequent request, with the fewest messages. Advice comes last.
 func (f *finding) arrange(r *conformance.Report) {
-	const mostBefore = 8 // messages before an exit of which one sees the cause
+	const mostBefore = 3 // messages before an exit, of which one sees the cause
 	method := most(f.results, func(res *conformance.Result) string { return requestOf(res).Method })
 	wanted := most(f.results, func(res *conformance.Result) string { return expectation(res.Expected) })
 	weight := func(res *conformance.Result) int {
 		const step = 100
 		w := int(rankOf(r, res))*step + int(harmOf(res, f.kind))
 		w *= step
-		if f.kind == causeExit && len(res.Evidence) > mostBefore { // any of the messages may have ended it
+		if f.kind == causeExit && unanswered(res) > mostBefore { // any of the messages may have ended it
 			w += step * step * step
 		}
 		if f.kind == causeRefused && expectation(res.Expected) != wanted || f.kind != causeRefused && requestOf(res).Method != method {
@@ -288,6 +288,21 @@ func (f *finding) arrange(r *conformance.Report) {
 	if c := causeOf(lead); c.kind == f.kind {
 		f.cause = c
 	}
+}
+
+// unanswered counts the messages after the last one of the server.
+func unanswered(res *conformance.Result) int {
+	n := 0
+	for i := range res.Evidence {
+		switch f := &res.Evidence[i]; {
+		case len(f.Data) == 0:
+		case f.Dir == conformance.FromServer:
+			n = 0
+		default:
+			n++
+		}
+	}
+	return n
 }
 
 func sizeOf(req request) int {

@@ -48,13 +48,16 @@ func (m *Mirrors) Get(tool string, text json.RawMessage) (s *Mirror, first bool)
 	return s, true
 }
 
+// plainMirror is that of all schemas without annotations: there is nothing to repeat.
+var plainMirror = &Mirror{}
+
 // Show records the schema of a tool in a list that the cache does not keep.
 func (m *Mirrors) Show(tool string, text json.RawMessage) {
 	if mayAnnotate(text) {
 		m.Get(tool, text)
 		return
 	}
-	m.tools().Add(tool, &Mirror{}) // nothing to repeat
+	m.tools().Add(tool, plainMirror)
 }
 
 // Shown returns the last known annotations of a tool, ok is false for none.

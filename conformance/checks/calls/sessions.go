@@ -152,14 +152,20 @@ func (p *pair) level(all []wire.Tool) {
 		if !known {
 			continue
 		}
-		c := call{tool: tool, args: with}
+		c, days := call{tool: tool, args: with}, mostAgain*len(all)
+		logs := func() int {
+			days++
+			c.args.JSON = onAnotherDay(with.JSON, days)
+			had, _, _ := p.call(c, nil, mcp.MethodMessage)
+			return len(had)
+		}
 		fault := true
 		for range 2 { // a tool may log now and then
 			set(p.own, "debug")
-			before, _, _ := p.call(c, nil, mcp.MethodMessage)
+			before := logs()
 			set(p.others, "emergency")
-			after, _, _ := p.call(c, nil, mcp.MethodMessage)
-			fault = fault && len(before) > 0 && len(after) == 0
+			after := logs()
+			fault = fault && before > 0 && after == 0
 		}
 		p.see(p.t, "CALL-12/level", !fault, "the messages of its own level", "%s: its log messages end when another session sets its level to emergency", c)
 		return

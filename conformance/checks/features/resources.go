@@ -120,7 +120,8 @@ func resourceEntryFault(e wire.ListEntry) string {
 
 func readEach(t *engine.Trial, s *wire.Session, entries []wire.ListEntry) {
 	denied, failed, other, media := "", "", "", ""
-	read := 0
+	read, failures := 0, 0
+	encoded := map[bool]int{} // failed and read ones whose uri has percent-encoding
 	for _, e := range entries {
 		uri := rawjson.Text(e["uri"])
 		a, err := s.Request(t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
@@ -128,11 +129,15 @@ func readEach(t *engine.Trial, s *wire.Session, entries []wire.ListEntry) {
 		if a.IsInputRequired() {
 			continue
 		}
+		if strings.Contains(uri, "%") {
+			encoded[a.Err != nil]++
+		}
 		if a.Err != nil {
 			if wire.Denies(a, nil) || uri == fixture.ResourceStatic || uri == fixture.ResourceBinary { // fixed contents need nothing that could be away
 				denied = uri + ": " + a.Describe()
 			} else {
 				failed = uri + ": " + a.Describe()
+				failures++
 			}
 			continue
 		}
@@ -147,6 +152,9 @@ func readEach(t *engine.Trial, s *wire.Session, entries []wire.ListEntry) {
 				media = fmt.Sprintf("%s of %s, listed as %s", rawjson.Text(got), uri, rawjson.Text(listed))
 			}
 		}
+	}
+	if read > 0 && failures > 0 && encoded[true] == failures && encoded[false] == 0 {
+		denied = failed + ": no uri with percent-encoding can be read, all others can"
 	}
 	offered(t, "RES-02/read", "contents", denied, failed)
 	if read == 0 {
