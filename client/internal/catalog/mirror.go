@@ -20,7 +20,16 @@ import (
 type Mirrors struct {
 	make  sync.Once
 	cache *lru.Cache[string, *Mirror]
+
+	mu    sync.Mutex
+	plain []json.RawMessage // lists without any annotation
 }
+
+// mostPlain bounds the lists without annotations that are kept; more are read at once.
+const (
+	mostPlain  = 8
+	plainBytes = 256 << 10
+)
 
 // Mirror has the header annotations of one tool's schema.
 type Mirror struct {
@@ -60,8 +69,35 @@ func (m *Mirrors) Show(tool string, text json.RawMessage) {
 	m.tools().Add(tool, plainMirror)
 }
 
-// Shown returns the last known annotations of a tool, ok is false for none.
-func (m *Mirrors) Shown(tool string) (s *Mirror, ok bool) { return m.tools().Get(tool) }
+// ShowPlain records a list without annotations, and reports whether it could. Nobody reads a list of
+// hundreds of tools for the name of one.
+func (m *Mirrors) ShowPlain(list json.RawMessage) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.tools().Len() > 0 { // the list may have another schema of a tool that is known
+		return false
+	}
+	if mayAnnotate(list) || len(list) > plainBytes || len(m.plain) >= mostPlain {
+		return false
+	}
+	m.plain = append(m.plain, slices.Clone(list)) // the caller may change its page
+	return true
+}
+
+// Shown returns the last known annotations of a tool, ok is false for none. A tool whose name is
+// somewhere else in a list without annotations counts as shown: it has none to repeat.
+func (m *Mirrors) Shown(tool string) (s *Mirror, ok bool) {
+	if s, ok = m.tools().Get(tool); ok {
+		return s, ok
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name := jsonrpc.AppendString(nil, tool)
+	if slices.ContainsFunc(m.plain, func(list json.RawMessage) bool { return bytes.Contains(list, name) }) {
+		return plainMirror, true
+	}
+	return nil, false
+}
 
 // Unlisted records that the server does not list a tool, and reports whether that was already
 // recorded.

@@ -154,3 +154,35 @@ func FuzzMirror(f *testing.F) {
 		}
 	})
 }
+
+// TestShowPlain: a list without annotations is not read until a tool of it is called, and a later list
+// with annotations, or without them again, counts.
+func TestShowPlain(t *testing.T) {
+	t.Parallel()
+	var c Catalog
+	plain := json.RawMessage(`{"tools":[{"name":"a\"b","inputSchema":{"type":"object"}},{"name":"c","inputSchema":{"type":"object"}}]}`)
+	c.Show(plain)
+	for i := range plain {
+		plain[i] = ' ' // its owner may write over it
+	}
+	for name, want := range map[string]bool{"a\"b": true, "c": true, "d": false, "ab": false, "": false} {
+		s, ok := c.headers.Shown(name)
+		require.Equal(t, want, ok, name)
+		require.True(t, !ok || s.tree == nil, name)
+	}
+	c.Show(json.RawMessage(`{"tools":[{"name":"c","inputSchema":{"type":"object","properties":{"x":{"type":"string","x-mcp-header":"X"}}}}]}`))
+	s, ok := c.headers.Shown("c")
+	require.True(t, ok)
+	require.NotNil(t, s.tree)
+	c.Show(json.RawMessage(`{"tools":[{"name":"c","inputSchema":{"type":"object"}}]}`))
+	s, ok = c.headers.Shown("c")
+	require.True(t, ok)
+	require.Nil(t, s.tree)
+	var many Catalog
+	for i := range 2 * mostPlain {
+		name := fmt.Sprint("tool", i)
+		many.Show(fmt.Appendf(nil, `{"tools":[{"name":%q,"inputSchema":{}}]}`, name))
+		_, ok = many.headers.Shown(name)
+		require.True(t, ok, name)
+	}
+}

@@ -98,6 +98,9 @@ func (c *Catalog) withoutMisannotated(tools []mcp.Tool) []mcp.Tool {
 // Show takes a result of tools/list that the cache does not keep: headers of later calls repeat
 // what its schemas annotate.
 func (c *Catalog) Show(result json.RawMessage) {
+	if c.headers.ShowPlain(result) {
+		return
+	}
 	_ = jsonrpc.Members(result, func(name, value []byte) bool { // the transport has read it
 		var tools []struct {
 			Name        string          `json:"name"`

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // NewFile returns a store in a file. Save creates the file and its folder, readable by this user
@@ -59,10 +60,27 @@ func find(text []byte, key string) (found Found, ok bool) {
 		}
 		return true
 	})
-	if err != nil || entry == nil || string(format) != strconv.Itoa(fileFormat) || jsonrpc.Unmarshal(entry, &found) != nil {
+	if err != nil || entry == nil || string(format) != strconv.Itoa(fileFormat) {
 		return Found{}, false
 	}
-	return found, true
+	return found, found.parse(entry) == nil
+}
+
+// parse reads an entry as Save writes it.
+func (f *Found) parse(entry []byte) error {
+	var wrong error
+	err := jsonrpc.Members(entry, func(name, value []byte) bool {
+		switch string(name) {
+		case "version":
+			f.Version = mcp.Version(bytes.Trim(value, `"`))
+		case "fallback":
+			f.Fallback = string(value) == "true"
+		case "at":
+			f.At, wrong = time.Parse(time.RFC3339Nano, string(bytes.Trim(value, `"`)))
+		}
+		return wrong == nil
+	})
+	return errors.Join(err, wrong)
 }
 
 // memberOf returns a member of an object, nil for none.
