@@ -2,6 +2,7 @@ package calls
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 
@@ -61,7 +62,7 @@ func (v verdicts) progress(t *engine.Trial, s *wire.Session, c call, had int, to
 	case token != nil && came == 0 && !goesOn && old.tool == c.tool.Name && old.token != ended[len(ended)-1].token: // its own, under another's token
 		v.see(t, "CALL-03/token", false, "the token of the request, "+want, "%s: progressToken is %s, that of a call of it that was answered before", c, old.token)
 	default:
-		v.see(t, "CALL-03/after", false, "no progress after the answer", "%s, for the token %s of a call that was answered before", c, old.token)
+		v.see(t, "CALL-03/after", false, "no progress after the answer", "progress for the token %s during %s, after the answer to the call of %s that gave it", old.token, c, old.tool)
 	}
 	if token == nil && came == 0 {
 		v.see(t, "CALL-03/none", true, "", "")
@@ -74,24 +75,43 @@ func isNumber(raw json.RawMessage) bool {
 	return err == nil
 }
 
-// after judges the progress that comes when all calls are answered.
+// after judges the progress that comes when all calls are answered. Work that goes on then reports now
+// and then.
 func (e *each) after() {
 	e.t.Step(e.s)
 	had := len(e.s.Unsolicited)
-	if _, err := e.s.Settle(e.t.Ctx); err != nil {
-		if wire.IsLost(err) {
-			e.fresh()
-			e.blamePrevious()
+	late := func(in wire.Inbound) bool { return e.endedBy(in) != nil }
+	_, err := e.s.Settle(e.t.Ctx)
+	if wait := e.s.Timeout; err == nil && !slices.ContainsFunc(e.s.Unsolicited[min(had, len(e.s.Unsolicited)):], late) {
+		e.s.Timeout = min(wait, wire.Lag)
+		_, err = e.s.Next(e.t.Ctx, late)
+		if e.s.Timeout = wait; errors.Is(err, wire.ErrNoAnswer) {
+			e.s.Doubt, err = nil, nil
 		}
+	}
+	if wire.IsLost(err) {
+		e.fresh()
+		e.blamePrevious()
+	}
+	if err != nil {
 		return
 	}
-	behind := 0
 	for _, in := range e.s.Unsolicited[min(had, len(e.s.Unsolicited)):] {
-		if token := wire.ProgressToken(in); token != "" && slices.ContainsFunc(e.ended, func(a answered) bool { return a.token == token }) {
-			behind++
+		if call := e.endedBy(in); call != nil {
+			e.see(e.t, "CALL-03/after", false, "no progress after the answer", "%s: progress for the token %s after the answer to that call", call.tool, call.token)
 		}
 	}
 	if e.verdicts["CALL-03/token"] != nil {
-		e.see(e.t, "CALL-03/after", behind == 0, "no progress after the answer", "%d notifications after all answers", behind)
+		e.see(e.t, "CALL-03/after", true, "", "")
 	}
+}
+
+// endedBy returns the call that had its answer before this progress of it came, nil for any other message.
+func (e *each) endedBy(in wire.Inbound) *answered {
+	token := wire.ProgressToken(in)
+	i := slices.IndexFunc(e.ended, func(a answered) bool { return token != "" && a.token == token })
+	if i < 0 {
+		return nil
+	}
+	return &e.ended[i]
 }
