@@ -41,6 +41,10 @@ func exited(status int, stderr string) conformance.Frame {
 	return conformance.Frame{Dir: conformance.FromServer, Note: fmt.Sprintf("the server exited (status %d: %s)", status, stderr)}
 }
 
+func sentTo(data string) conformance.Frame {
+	return conformance.Frame{Dir: conformance.ToServer, Data: []byte(data), Size: len(data)}
+}
+
 func advised(res conformance.Result) conformance.Result {
 	res.Level, res.Check.Level, res.Status = conformance.Advice, conformance.Advice, conformance.Warn
 	return res
@@ -103,6 +107,20 @@ func TestFindings_Causes(t *testing.T) {
 				broke("A-03/x", "this is not JSON", "an error", closed, exited(1, fmt.Sprintf(python, 40, "3"))),
 			},
 			[]string{"A-01/x +1: the server exits on tools/call: KeyError: 'one'", "A-03/x: the server exits: KeyError: 3"},
+		},
+		"two exceptions at one place, and the message that causes one": {
+			[]conformance.Result{
+				broke("A-01/x", request1("prompts/list", "{}"), "an answer to each", closed, sentTo(call("a")), sentTo(call("b")), sentTo(call("c")), sentTo(call("d")), exited(1, fmt.Sprintf(python, 12, "'late'"))),
+				broke("A-02/x", `{"jsonrpc":"2.0","method":"notifications/cancelled"}`, "silence", closed, exited(1, fmt.Sprintf(python, 12, "'late'"))),
+				broke("A-03/x", call("one"), "an error", closed, exited(1, strings.ReplaceAll(fmt.Sprintf(python, 12, "3"), "KeyError", "TypeError"))),
+			},
+			[]string{"A-02/x +1: the server exits on notifications/cancelled: KeyError: 'late'", "A-03/x: the server exits on tools/call: TypeError: 3"},
+		},
+		"headers that are refused": {
+			[]conformance.Result{broke("A-01/x", "", "200", "406", conformance.Frame{
+				Dir: conformance.ToServer, Data: []byte(request1("ping", "{}")), Note: "Accept: text/event-stream, application/json", HTTP: &conformance.HTTPInfo{Method: "POST"},
+			}, answered(406, "", ""))},
+			[]string{"A-01/x: title of A-01/x"},
 		},
 		"a panic, an exception and a silent exit": {
 			[]conformance.Result{
@@ -348,6 +366,19 @@ func TestFindings_PingShowsLife(t *testing.T) {
 	all := findings(&conformance.Report{Results: []conformance.Result{hangs, silent}})
 	require.Len(t, all, 2)
 	require.ElementsMatch(t, []string{"title of CALL-01/in-time", "the server does not answer ping"}, []string{all[0].title(), all[1].title()})
+}
+
+// TestRequestOf_AllMessages: a check of all messages has each message that broke its rule after the
+// request that it answers; what came is about the first.
+func TestRequestOf_AllMessages(t *testing.T) {
+	t.Parallel()
+	res := broke("TOOL-13/content", call("first"), textOfAll, "content is null", answered(200, "application/json", "{}"), sentTo(call("second")), answered(200, "application/json", "{}"))
+	require.Equal(t, "first", requestOf(&res).Tool)
+	alone := broke("STDIO-01/clean", "", textOfAll, "a line is no message", answered(0, "", "hello"), sentTo(call("second")), answered(0, "", "again"))
+	require.Empty(t, requestOf(&alone))
+	all := findings(&conformance.Report{Results: []conformance.Result{res}})
+	require.Contains(t, all[0].sent(500), "first")
+	require.Empty(t, all[0].wanted())
 }
 
 // TestRequestOf_Pings: pings that were answered show that the server lives, and are not what a check is

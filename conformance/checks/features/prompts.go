@@ -33,8 +33,8 @@ func runPrompts(t *engine.Trial) {
 		t.SkipRest(conformance.SkipNoFixture, "no prompts")
 		return
 	}
-	names, arguments, twice, refusals := "", "", "", ""
-	var ungot, failed string
+	names, arguments, twice := "", "", ""
+	var refusals, ungot, failed fault
 	seen := map[string]bool{}
 	got, needy := 0, 0
 	for _, e := range list.Entries {
@@ -58,25 +58,27 @@ func runPrompts(t *engine.Trial) {
 		case len(required) > 0 && !t.MayProvoke("PRM-01/missing"):
 		case len(required) > 0 && needy < mostPrompts:
 			needy++
+			t.Step(s)
 			a, err := s.Request(t.Ctx, mcp.MethodPromptsGet, params)
-			if !a.HasCode(err, wire.CodeInvalidParams) && refusals == "" {
-				refusals = name + ": " + a.OrError(err)
+			if !a.HasCode(err, wire.CodeInvalidParams) {
+				refusals.note(t, "%s: %s", name, a.OrError(err))
 			}
 			if wire.IsLost(err) {
-				t.Check("PRM-01/missing", false, "error -32602", "%s", refusals)
+				refusals.decide(t, "PRM-01/missing", "error -32602")
 				t.NoError(err)
 			}
 		case len(required) == 0 && got < mostPrompts && !strings.HasPrefix(name, fixture.InputRequired):
 			got++
+			t.Step(s)
 			a, err := s.Request(t.Ctx, mcp.MethodPromptsGet, params)
 			if wire.IsLost(err) {
 				t.NoError(err)
 				return
 			}
 			if wire.Denies(a, err) {
-				ungot = name + ": " + a.OrError(err)
+				ungot.note(t, "%s: %s", name, a.OrError(err))
 			} else if a.Err != nil {
-				failed = name + ": " + a.Describe()
+				failed.note(t, "%s: %s", name, a.Describe())
 			}
 		}
 	}
@@ -87,7 +89,7 @@ func runPrompts(t *engine.Trial) {
 		offered(t, "PRM-01/get", "messages", ungot, failed)
 	}
 	if needy > 0 {
-		t.Check("PRM-01/missing", refusals == "", "error -32602", "%s", refusals)
+		refusals.decide(t, "PRM-01/missing", "error -32602")
 	}
 	if list.Has(wire.PromptList, fixture.PromptArguments) {
 		t.Step(s)
@@ -112,16 +114,6 @@ func runPrompts(t *engine.Trial) {
 		t.Check("PRM-01/image", err == nil && found, "a block of type image with data and a mimeType", a.OrError(err))
 	}
 	t.SkipRest(conformance.SkipNoFixture, "no such prompt") // what is left
-}
-
-// offered decides that what is listed can be had. Any request may fail for reasons
-// of its own, a network that is not there, so that only a denial speaks against it.
-func offered(t *engine.Trial, id, expected, denied, failed string) {
-	if denied == "" && failed != "" {
-		t.Inconclusive(id, failed)
-		return
-	}
-	t.Check(id, denied == "", expected, "%s", denied)
 }
 
 // prompted gets a prompt and returns the blocks of its messages.

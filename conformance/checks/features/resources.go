@@ -119,11 +119,12 @@ func resourceEntryFault(e wire.ListEntry) string {
 }
 
 func readEach(t *engine.Trial, s *wire.Session, entries []wire.ListEntry) {
-	denied, failed, other, media := "", "", "", ""
+	var denied, failed, other, media fault
 	read, failures := 0, 0
 	encoded := map[bool]int{} // failed and read ones whose uri has percent-encoding
 	for _, e := range entries {
 		uri := rawjson.Text(e["uri"])
+		t.Step(s)
 		a, err := s.Request(t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
 		t.NoError(err)
 		if a.IsInputRequired() {
@@ -134,9 +135,9 @@ func readEach(t *engine.Trial, s *wire.Session, entries []wire.ListEntry) {
 		}
 		if a.Err != nil {
 			if wire.Denies(a, nil) || uri == fixture.ResourceStatic || uri == fixture.ResourceBinary { // fixed contents need nothing that could be away
-				denied = uri + ": " + a.Describe()
+				denied.note(t, "%s: %s", uri, a.Describe())
 			} else {
-				failed = uri + ": " + a.Describe()
+				failed.note(t, "%s: %s", uri, a.Describe())
 				failures++
 			}
 			continue
@@ -145,16 +146,17 @@ func readEach(t *engine.Trial, s *wire.Session, entries []wire.ListEntry) {
 		read += len(contents)
 		for _, c := range contents {
 			if got := rawjson.Text(c["uri"]); !strings.HasPrefix(got, uri) {
-				other = fmt.Sprintf("%s for %s", got, uri)
+				other.note(t, "%s for %s", got, uri)
 			}
 			listed, there := e["mimeType"]
 			if got, has := c["mimeType"]; there && has && len(contents) == 1 && !strings.EqualFold(rawjson.Text(got), rawjson.Text(listed)) {
-				media = fmt.Sprintf("%s of %s, listed as %s", rawjson.Text(got), uri, rawjson.Text(listed))
+				media.note(t, "%s of %s, listed as %s", rawjson.Text(got), uri, rawjson.Text(listed))
 			}
 		}
 	}
 	if read > 0 && failures > 0 && encoded[true] == failures && encoded[false] == 0 {
-		denied = failed + ": no uri with percent-encoding can be read, all others can"
+		denied = failed
+		denied.text += ": no uri with percent-encoding can be read, all others can"
 	}
 	offered(t, "RES-02/read", "contents", denied, failed)
 	if read == 0 {
@@ -163,8 +165,8 @@ func readEach(t *engine.Trial, s *wire.Session, entries []wire.ListEntry) {
 		}
 		return
 	}
-	t.Check("RES-02/uri", other == "", "the uri that was asked for", "%s", other)
-	t.Check("RES-02/mime", media == "", "the same MIME type", "%s", media)
+	other.decide(t, "RES-02/uri", "the uri that was asked for")
+	media.decide(t, "RES-02/mime", "the same MIME type")
 }
 
 func runTemplates(t *engine.Trial) {

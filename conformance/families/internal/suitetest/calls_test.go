@@ -336,6 +336,11 @@ func strangerDefects() map[string]strangerDefect {
 			}
 			return reply{"progressToken": token, "progress": 9}
 		})}, []string{"CALL-03/after"}},
+		"progress that comes when all is answered": {strangerServer{after: func(c *strangerTalk, r strangerRequest) {
+			if token := r.Params.Meta.ProgressToken; token != nil {
+				time.AfterFunc(100*time.Millisecond, func() { c.notify("notifications/progress", reply{"progressToken": token, "progress": 1}) })
+			}
+		}}, []string{"CALL-03/after", "CALL-04/stops"}},
 		"progress under the token of an old call": {strangerServer{before: func(c *strangerTalk, r strangerRequest) {
 			c.mu.Lock()
 			token := r.Params.Meta.ProgressToken
