@@ -43,7 +43,7 @@ func NewJudge(root *doc.Value) (*Judge, error) {
 }
 
 // TakesNone reports whether an object without members matches a schema for sure, without a [Judge]:
-// whatever the schema says of members, it needs none. It may be false for a schema that takes one.
+// whatever the schema has about members, it needs none. It may be false for a schema that takes one.
 func TakesNone(root *doc.Value) bool {
 	for _, m := range root.Members() {
 		switch m.Name {

@@ -64,8 +64,8 @@ type Dialer struct {
 	// Heard gets every notification in the order of arrival, in place of what shows them; nil for
 	// none. It must not block.
 	Heard func(m *doc.Value)
-	// Listed gets each list that a server gave in full, by the name that ls takes, and the pages as
-	// they came; nil for none.
+	// Listed gets each list that a server gave in full, by the name that ls takes, and its pages,
+	// unchanged; nil for none.
 	Listed func(ctx context.Context, t target.Target, list string, items []*doc.Value, pages []json.RawMessage)
 	// end is when --max-time has passed.
 	end time.Time
