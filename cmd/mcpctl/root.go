@@ -39,13 +39,22 @@ func groups() []group {
 	return []group{
 		{"Look at a server", []command{{"info", newInfoCmd}, {"ls", newLsCmd}, {"describe", newDescribeCmd}}},
 		{"Use a server", []command{
-			{"call", newCallCmd}, {"read", newReadCmd}, {"prompt", newPromptCmd}, {"complete", newCompleteCmd},
-			{"listen", newListenCmd}, {"task", newTaskCmd}, {"rpc", newRPCCmd}, {"skill", newSkillCmd},
+			{"call", newCallCmd},
+			{"read", newReadCmd},
+			{"prompt", newPromptCmd},
+			{"complete", newCompleteCmd},
+			{"listen", newListenCmd},
+			{"task", newTaskCmd},
+			{"rpc", newRPCCmd},
+			{"skill", newSkillCmd},
 		}},
 		{"Test a server", []command{
 			{"doctor", func(a *app) *cobra.Command { return doctor.New(a.explain, loginOf(a)) }},
-			{"ping", newPingCmd}, {"lint", explained(review.NewLint)}, {"snapshot", explained(review.NewSnapshot)},
-			{"diff", explained(review.NewDiff)}, {"conform", explained(conform.New)},
+			{"ping", newPingCmd},
+			{"lint", explained(review.NewLint)},
+			{"snapshot", explained(review.NewSnapshot)},
+			{"diff", explained(review.NewDiff)},
+			{"conform", explained(conform.New)},
 		}},
 		{"Set up servers and hosts", []command{{"server", newServerCmd}, {"auth", newAuthCmd}, {"proxy", newProxyCmd}, {"gen", newGenCmd}}},
 		{aboutMcpctl, []command{
