@@ -33,7 +33,10 @@ func strangerCalls() conformance.Calls {
 
 func judgeStranger(t *testing.T, s *strangerServer, opts conformance.Options) *conformance.Report {
 	t.Helper()
-	opts.Revisions, opts.Only, opts.SideEffects = []mcp.Version{mcp.LatestSession}, []string{"calls"}, conformance.SideEffectsReadOnly
+	opts.Revisions, opts.SideEffects = []mcp.Version{mcp.LatestSession}, conformance.SideEffectsReadOnly
+	if opts.Only == nil {
+		opts.Only = []string{"calls"}
+	}
 	if s.stateless {
 		opts.Revisions = []mcp.Version{mcp.Latest}
 	}
@@ -513,6 +516,47 @@ func TestStranger_WithoutExamples(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				require.Equal(t, tt.want, brokenIDs(judgeStranger(t, &tt.strangerServer, conformance.Options{})))
+			})
+		})
+	}
+}
+
+// TestStranger_EncodedURIs: a resource may fail for reasons of its own, but not all those, and only
+// those, whose URI is percent-encoded.
+func TestStranger_EncodedURIs(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		fail []string
+		want conformance.Status
+	}{
+		"all encoded ones":       {[]string{"sum://caf%C3%A9", "sum://a%20b"}, conformance.Warn},
+		"one of them":            {[]string{"sum://a%20b"}, conformance.Inconclusive},
+		"another one, too":       {[]string{"sum://caf%C3%A9", "sum://a%20b", "sum://plain"}, conformance.Inconclusive},
+		"only one that is plain": {[]string{"sum://plain"}, conformance.Inconclusive},
+		"none":                   {nil, conformance.Pass},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &strangerServer{answer: func(r strangerRequest, a reply) reply {
+					switch {
+					case r.Method == mcp.MethodResourcesList:
+						a["result"] = reply{"resources": []reply{{"uri": "sum://plain", "name": "a"}, {"uri": "sum://caf%C3%A9", "name": "b"}, {"uri": "sum://a%20b", "name": "c"}, {"uri": "sum://all", "name": "d"}}}
+					case r.Method == mcp.MethodResourcesRead && slices.Contains(tt.fail, r.Params.URI):
+						return withError(-32603)(a)
+					case r.Method == mcp.MethodResourcesRead:
+						delete(a, "error")
+						a["result"] = reply{"contents": []reply{{"uri": r.Params.URI, "text": "x"}}}
+					}
+					return a
+				}}
+				report := judgeStranger(t, s, conformance.Options{Only: []string{"RES-02/read"}})
+				got := report.Results[slices.IndexFunc(report.Results, func(r conformance.Result) bool { return r.ID == "RES-02/read" })]
+				require.Equal(t, tt.want, got.Status, got.Detail)
+				if tt.want == conformance.Warn {
+					require.Contains(t, got.Actual, "percent-encoding")
+					require.True(t, slices.ContainsFunc(got.Evidence, func(f conformance.Frame) bool { return strings.Contains(string(f.Data), tt.fail[0]) }))
+				}
 			})
 		})
 	}
