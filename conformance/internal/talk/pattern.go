@@ -71,10 +71,12 @@ func differs(want, got any, path string) string {
 		}
 		for _, name := range rawjson.SortedKeys(want) {
 			value, there := members[name]
-			if absent := want[name] == absent; absent && !there {
+			if !there && mayBeAbsent(want[name]) {
 				continue
-			} else if absent || !there {
-				return at(path+"/"+name, map[bool]string{true: "is there", false: "is missing"}[absent])
+			} else if !there {
+				return at(path+"/"+name, "is missing")
+			} else if want[name] == absent {
+				return at(path+"/"+name, "is there")
 			}
 			if fault := differs(want[name], value, path+"/"+name); fault != "" {
 				return fault
@@ -106,8 +108,15 @@ func differs(want, got any, path string) string {
 	return ""
 }
 
+// mayBeAbsent reports whether a member of a pattern may be left out.
+func mayBeAbsent(want any) bool {
+	members, _ := want.(map[string]any)
+	options, _ := members["$or"].([]any)
+	return want == absent || slices.Contains(options, any(absent))
+}
+
 func differsFromAll(options []any, got any, path string) string {
-	if slices.ContainsFunc(options, func(option any) bool { return differs(option, got, path) == "" }) {
+	if slices.ContainsFunc(options, func(option any) bool { return option != any(absent) && differs(option, got, path) == "" }) {
 		return ""
 	}
 	return at(path, "none of what is allowed")
