@@ -306,19 +306,44 @@ func exitOf(res *conformance.Result) (stderr string, exited bool) {
 
 // crash is the line of a runtime about the end of a program, in Go, Rust, Python,
 // JavaScript and Java.
-var crash = lazyregexp.New(`^(?:panic: |fatal error: |thread '.*' panicked|Uncaught |Exception in thread|Unhandled |[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)\b|Segmentation fault|SIG[A-Z]+)`)
+var crash = lazyregexp.New(`^(?:panic: |fatal error: |thread '.*' panicked|Uncaught |Exception in thread|Unhandled |[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)\b|Segmentation fault|SIG[A-Z]+|\[UnhandledPromiseRejection: )`)
 
-// exitLine returns the line of a standard error that explains the exit: that of a crash,
-// else the last one.
+// ofStack is a line that follows the reason of an exit: a frame, or what runtimes add. The first are
+// those of Go, in which only they are not indented.
+var ofStack = lazyregexp.New(`^(?:[\w./*()\[\]{}…-]+\(.*\)$|goroutine \d+|created by |\[signal |exit status \d+$|\s|at |Node\.js v|note: |stack backtrace:|Caused by|\.\.\. |…|\^|from |[{}]$)`)
+
+// panicked are the reasons after which only a stack comes.
+var panicked = lazyregexp.New(`^(?:panic: |fatal error: |thread '|Uncaught |Exception in thread|Unhandled )`)
+
+// exitLine returns the line of a standard error that explains the exit: that of a crash, unless lines
+// of something else follow, or the last one. Groups of exceptions have a margin of lines and signs.
 func exitLine(stderr string) string {
-	last := ""
+	reason, last, opened := "", "", false
 	for line := range strings.Lines(stderr) {
-		line = strings.TrimRight(line, "\r\n\t ")
-		if line != "" && (crash.MatchString(line) || !crash.MatchString(last)) {
+		whole := strings.TrimRight(line, "\r\n\t ")
+		line = strings.TrimLeft(whole, " |+-")
+		if !strings.HasPrefix(strings.TrimLeft(whole, " "), "|") {
+			line = whole
+		}
+		switch {
+		case line == "" || strings.Trim(line, " |+-") == "":
+			continue
+		case opened: // the reason is in a line of its own
+			reason, opened = reason+" "+strings.TrimSpace(line), false
+		case crash.MatchString(line) && !(panicked.MatchString(reason) && strings.HasPrefix(whole, " ")):
+			reason = line
+			opened = strings.HasPrefix(line, "thread '") && strings.HasSuffix(line, ":")
+		case reason != "" && !panicked.MatchString(reason) && !ofStack.MatchString(line):
+			reason = ""
+		}
+		if !strings.HasPrefix(line, "Node.js v") {
 			last = line
 		}
 	}
-	return strings.TrimSpace(last)
+	if reason == "" {
+		reason = last
+	}
+	return strings.TrimSpace(reason)
 }
 
 // place is a line of a stack in a standard error, of Python or JavaScript, Go or Rust.

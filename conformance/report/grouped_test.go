@@ -397,3 +397,22 @@ func TestRequestOf_Pings(t *testing.T) {
 	only := broke("A-01/x", ping, "{}", "", said)
 	require.Equal(t, "ping", requestOf(&only).Method)
 }
+
+// TestExitLine: of what a program says at its end, the line with the reason is shown.
+func TestExitLine(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ said, want string }{
+		"go":                        {golang, "panic: runtime error: index out of range [3]"},
+		"node":                      {node, "TypeError: x is not a function"},
+		"a rejection":               {"node:internal/process/promises:394\n      triggerUncaughtException(err, true);\n      ^\n\n[UnhandledPromiseRejection: This error came from \"boom\".] {\n  code: 'ERR_UNHANDLED_REJECTION'\n}\n\nNode.js v20.0.0", "[UnhandledPromiseRejection: This error came from \"boom\".] {"},
+		"rust":                      {"\nthread 'main' panicked at src/main.rs:10:5:\ncalled `Result::unwrap()` on an `Err` value\nnote: run with `RUST_BACKTRACE=1`", "thread 'main' panicked at src/main.rs:10:5: called `Result::unwrap()` on an `Err` value"},
+		"a group of exceptions":     {"  + Exception Group Traceback (most recent call last):\n  |   File \"a.py\", line 3, in <module>\n  | ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)\n  +-+---------------- 1 ----------------\n    | Traceback (most recent call last):\n    |   File \"a.py\", line 9, in call\n    | ValueError: inner\n    +------------------------------------", "ValueError: inner"},
+		"python":                    {fmt.Sprintf(python, 12, "'a'"), "KeyError: 'a'"},
+		"an error that was handled": {"Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\nKeyError: 'OPTIONAL'\nINFO ready\nFATAL: licence has expired", "FATAL: licence has expired"},
+		"only words":                {"starting\ncannot open the store\n", "cannot open the store"},
+		"java":                      {"Exception in thread \"main\" java.lang.IllegalStateException: no store\n\tat Main.main(Main.java:5)", "Exception in thread \"main\" java.lang.IllegalStateException: no store"},
+		"nothing":                   {"", ""},
+	} {
+		require.Equal(t, c.want, exitLine(c.said), name)
+	}
+}

@@ -43,12 +43,18 @@ func Scenarios() []engine.Scenario {
 // there are none, it skips all checks of the scenario.
 func tools(t *engine.Trial) []wire.Tool {
 	own := slices.DeleteFunc(t.Callable(), func(tool wire.Tool) bool {
-		return t.Rev.HasProfile(tool.Name) || !fixture.IsOrdinary(tool.Name)
+		return t.Rev.HasProfile(tool.Name) || !fixture.IsOrdinary(tool.Name) || onlyAsTask(t, tool)
 	})
 	if len(own) == 0 {
 		t.SkipRest(conformance.SkipNoFixture, "only tools that other checks call")
 	}
 	return own
+}
+
+// onlyAsTask reports whether a tool has to be called as a task, which other checks do.
+func onlyAsTask(t *engine.Trial, tool wire.Tool) bool {
+	execution, _ := rawjson.Object(tool.Members["execution"])
+	return t.Rev.Revision == mcp.Version2025_11_25 && rawjson.Text(execution["taskSupport"]) == "required"
 }
 
 // call is one call of a tool.

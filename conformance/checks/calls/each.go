@@ -212,7 +212,7 @@ func (e *each) call(c call) {
 	if one := e.verdicts["CALL-03/increases"]; reports && succeeded(a) && one != nil && one.fault == "" {
 		e.t.Rev.NoteReports(c.tool.Name, c.args)
 	}
-	e.ended = append(e.ended, answered{string(rawjson.Encode(token)), c.tool.Name, last})
+	e.ended = append(e.ended, answered{token: string(rawjson.Encode(token)), tool: c.tool.Name, last: last, asked: first(e.t.Trace.Since(e.t.EvidenceFrom), 1)})
 	if one := e.verdicts["CALL-03/none"]; reports && took < quick && one == nil {
 		had = len(e.s.Unsolicited)
 		if _, err := ask(e.t, e.s, c, nil); err == nil {
@@ -384,14 +384,8 @@ func numbersIn(arguments json.RawMessage) map[string]float64 {
 
 // lost handles a call with which the server was lost.
 func (e *each) lost(c call, err error) {
-	frames := e.t.Trace.Since(e.t.EvidenceFrom)
+	frames := append(e.t.Trace.Since(e.t.EvidenceFrom), e.t.Exited()...)
 	fault := fmt.Sprintf("%s: %v", c, err)
-	if w, ok := e.s.Conn.(*wire.StdioConn); ok {
-		w.Close()
-		if said := strings.TrimSpace(wire.LastLines(w.Stderr())); said != "" {
-			fault += ", stderr: " + rawjson.Clip(said, 400)
-		}
-	}
 	e.fresh()
 	e.again(c, fault, frames)
 }
@@ -427,7 +421,7 @@ func (e *each) blamePrevious() {
 	e.t.NoError(wire.Pause(e.t.Ctx, quick))
 	if _, err := e.s.Ping(e.t.Ctx); wire.IsLost(err) {
 		e.given[c.tool.Name] = true
-		frames := e.t.Trace.Since(e.t.EvidenceFrom)
+		frames := append(e.t.Trace.Since(e.t.EvidenceFrom), e.t.Exited()...)
 		fault := fmt.Sprintf("%s: it was answered, and a moment later %v", c, err)
 		e.fresh()
 		e.fatal(fault+", twice", frames)

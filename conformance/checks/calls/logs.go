@@ -37,6 +37,9 @@ func runLogs(t *engine.Trial) {
 			}
 			_, err := s.Settle(t.Ctx) // what was on its way has come
 			t.NoError(err)
+			if s.Conn.Transport() == conformance.TransportHTTP { // also on another stream
+				t.NoError(s.ReadFor(t.Ctx, wire.Lag))
+			}
 		}
 		calls := first(inRounds(t, all), len(all))
 		if level == "emergency" { // what worked may work only once

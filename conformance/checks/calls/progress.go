@@ -3,9 +3,12 @@ package calls
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
+	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
@@ -16,14 +19,16 @@ import (
 type answered struct {
 	token, tool string
 	last        float64
+	asked       []conformance.Frame // the call
 }
 
 // progress judges what came during one call, and returns how much that was, and the last of it. ended
 // are the calls before it.
 func (v verdicts) progress(t *engine.Trial, s *wire.Session, c call, had int, token any, ended []answered) (came int, last float64) {
-	last = -1
+	last = math.Inf(-1)
 	var old *answered // whose token came
-	goesOn := false   // its progress rises further
+	var strange []conformance.Frame
+	goesOn := false // its progress rises further
 	want := "nothing"
 	if token != nil {
 		want = string(rawjson.Encode(token))
@@ -37,6 +42,7 @@ func (v verdicts) progress(t *engine.Trial, s *wire.Session, c call, had int, to
 		if i := slices.IndexFunc(ended, func(e answered) bool { return wire.SameID(got, e.token) }); i >= 0 {
 			value, err := strconv.ParseFloat(string(params["progress"]), 64)
 			if old == nil {
+				strange = append(ended[i].asked, in.Frame())
 				goesOn = err == nil && value > ended[i].last
 			}
 			if old = &ended[i]; goesOn {
@@ -62,7 +68,7 @@ func (v verdicts) progress(t *engine.Trial, s *wire.Session, c call, had int, to
 	case token != nil && came == 0 && !goesOn && old.tool == c.tool.Name && old.token != ended[len(ended)-1].token: // its own, under another's token
 		v.see(t, "CALL-03/token", false, "the token of the request, "+want, "%s: progressToken is %s, that of a call of it that was answered before", c, old.token)
 	default:
-		v.see(t, "CALL-03/after", false, "no progress after the answer", "progress for the token %s during %s, after the answer to the call of %s that gave it", old.token, c, old.tool)
+		v.blame("CALL-03/after", "no progress after the answer", fmt.Sprintf("progress for the token %s during %s, after the answer to the call of %s that gave it", old.token, c, old.tool), strange)
 	}
 	if token == nil && came == 0 {
 		v.see(t, "CALL-03/none", true, "", "")
@@ -98,7 +104,7 @@ func (e *each) after() {
 	}
 	for _, in := range e.s.Unsolicited[min(had, len(e.s.Unsolicited)):] {
 		if call := e.endedBy(in); call != nil {
-			e.see(e.t, "CALL-03/after", false, "no progress after the answer", "%s: progress for the token %s after the answer to that call", call.tool, call.token)
+			e.blame("CALL-03/after", "no progress after the answer", fmt.Sprintf("%s: progress for the token %s after the answer to that call", call.tool, call.token), append(call.asked, in.Frame()))
 		}
 	}
 	if e.verdicts["CALL-03/token"] != nil {

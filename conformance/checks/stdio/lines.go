@@ -57,7 +57,8 @@ func runEdges(t *engine.Trial) {
 	t.Step(s)
 	const separated = "\"a\u2028b\u2029c\u0085d\""
 	s.Pending[separated] = false
-	t.NoError(talk.WriteRaw(t, s, append(s.Message(separated, s.LifeSign(), nil), '\n')))
+	plain := strings.NewReplacer(`\u2028`, "\u2028", `\u2029`, "\u2029") // the encoder escapes them
+	t.NoError(talk.WriteRaw(t, s, []byte(plain.Replace(string(s.Message(separated, s.LifeSign(), nil)))+"\n")))
 	answered(s, "STDIO-02/separators", separated)
 
 	t.Step(s)

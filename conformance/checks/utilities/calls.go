@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -105,7 +106,7 @@ func runProgress(t *engine.Trial) {
 // progressShape judges the notifications of one call.
 func progressShape(t *engine.Trial, s *wire.Session) {
 	wrong, last := "", ""
-	before, increases := -1.0, true
+	before, increases := math.Inf(-1), true
 	for _, p := range progressOf(s, "") {
 		value, err := strconv.ParseFloat(string(p["progress"]), 64)
 		if err != nil {

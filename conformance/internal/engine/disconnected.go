@@ -187,7 +187,7 @@ func (t *Trial) endsAgain(s *wire.Session) bool {
 
 // exited returns a frame about the exit of the program under test, which has the end of its
 // standard error; nothing if the program still serves, or the suite ended it.
-func (t *Trial) exited() []conformance.Frame {
+func (t *Trial) Exited() []conformance.Frame {
 	s := t.session
 	if s == nil || s.Closed || !errors.Is(s.Doubt, wire.ErrClosed) {
 		return nil
@@ -222,7 +222,7 @@ var panics = lazyregexp.New(`(?m)^(?:panic: |fatal error: |thread '.*' panicked 
 // reason returns the part of a standard error that has the reason of an exit: the beginning of a
 // panic's stack, or the end.
 func reason(said string) string {
-	const most, searched = 800, 256 << 10
+	const most, searched = 800, 4 << 20
 	said = said[max(0, len(said)-searched):]
 	if all := panics.FindAllStringSubmatchIndex(said, -1); len(all) > 0 {
 		if last := said[all[len(all)-1][0]:]; len(last) > most {

@@ -163,7 +163,7 @@ func (t *Trial) Decide(id string, status conformance.Status, r conformance.Resul
 	now := time.Now()
 	r.Duration, t.lastTime = now.Sub(t.lastTime), now
 	if t.Trace != nil && (status == conformance.Fail || status == conformance.Warn || status == conformance.Inconclusive) && r.Evidence == nil {
-		r.Evidence = append(t.Trace.Since(t.EvidenceFrom), t.exited()...)
+		r.Evidence = append(t.Trace.Since(t.EvidenceFrom), t.Exited()...)
 	}
 	t.results = append(t.results, r)
 }
@@ -260,7 +260,7 @@ func (t *Trial) OnFinish(end func()) { t.ends = append(t.ends, end) }
 // finish decides the remaining checks and closes the sessions of the scenario, or leaves them
 // to others. err is the error of the scenario.
 func (t *Trial) finish(err error) {
-	exit := t.exited()
+	exit := t.Exited()
 	if err == nil && t.Rev.left != nil && !t.Rev.Gentle() && t.Scenario.suite() == SuiteProtocol && t.Ctx != nil && t.Ctx.Err() == nil {
 		for _, s := range t.own {
 			t.Rev.leave(t.Ctx, s)

@@ -75,7 +75,8 @@ func (o *Observer) See(id string, ok bool, in wire.Inbound, format string, args 
 	if in.Occasion != nil {
 		v.Frames = append(v.Frames, *in.Occasion)
 	}
-	frame := conformance.Frame{Dir: conformance.FromServer, Data: slices.Clone(in.Data[:min(len(in.Data), wire.KeptBytes)]), Size: len(in.Data), HTTP: in.HTTP, Note: fault}
+	frame := in.Frame()
+	frame.Note = fault
 	v.Frames = append(v.Frames, frame)
 	o.broken[id] = append(o.broken[id], v)
 }

@@ -147,7 +147,10 @@ func (p *player) judge(check string) (holds bool) {
 		return false // it decides either way
 	}
 	pattern := p.want.Want.with(p.id)
-	reason := pattern.Fault(p.answer.In.Data)
+	reason := ""
+	if p.err == nil {
+		reason = pattern.Fault(p.answer.In.Data)
+	}
 	switch {
 	case reason != "" && p.answer.Err != nil && !pattern.wantsError() && strings.HasSuffix(p.s.Methods[p.id], "/list"):
 		p.Inconclusive(check, p.answer.Describe()) // any list may be refused, and says nothing then

@@ -44,6 +44,11 @@ var (
 	errTooLarge = fmt.Errorf("larger than %d MiB", MaxFrame>>20)
 )
 
+// Frame is the message as evidence.
+func (in Inbound) Frame() conformance.Frame {
+	return conformance.Frame{Dir: conformance.FromServer, Data: bytes.Clone(in.Data[:min(len(in.Data), KeptBytes)]), Size: len(in.Data), HTTP: in.HTTP}
+}
+
 // Received parses bytes from the wire.
 func Received(data []byte, info *conformance.HTTPInfo) Inbound {
 	in := Inbound{Data: data, HTTP: info}

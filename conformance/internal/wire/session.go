@@ -78,6 +78,10 @@ type Session struct {
 	// ready: notifications/initialized was sent.
 	ready  bool
 	events map[string]string // the data of events, by their ids
+	// lastEvent has the id of the last event of each stream, by [Inbound.To]. Nobody reads on in that of
+	// a canceled request.
+	lastEvent map[string]string
+	canceled  map[string]bool // ids
 	// Stateless is the revision if it has no sessions: each request carries what initialize
 	// has otherwise.
 	Stateless mcp.Version
@@ -108,7 +112,7 @@ var ErrLate = fmt.Errorf("%w", ErrNoAnswer)
 // NewSession returns a session on a connection. seen is called with every message; wait
 // bounds the wait for one answer.
 func NewSession(w Conn, tr *Trace, seen func(*Session, Inbound), wait time.Duration) *Session {
-	return &Session{Conn: w, Trace: tr, seen: seen, Timeout: wait, Silences: &Silences{}, Pending: map[string]bool{}, Methods: map[string]string{}, sent: map[string]*conformance.Frame{}}
+	return &Session{Conn: w, Trace: tr, seen: seen, Timeout: wait, Silences: &Silences{}, Pending: map[string]bool{}, Methods: map[string]string{}, sent: map[string]*conformance.Frame{}, lastEvent: map[string]string{}, canceled: map[string]bool{}}
 }
 
 // Message builds a JSON-RPC message; nil params are left out.
@@ -155,6 +159,9 @@ func (s *Session) Expect(data []byte) {
 	s.SentArray = s.SentArray || rawjson.IsArray(data)
 	in := Received(data, nil)
 	s.SentRoots = s.SentRoots || in.Method() == mcp.MethodRootsListChanged
+	if in.Method() == mcp.MethodCancelled {
+		s.canceled[SpelledID(Param(in, "requestId"))] = true
+	}
 	if in.Members != nil && in.ID() != "" {
 		s.Pending[in.ID()] = false
 		s.Methods[in.ID()] = in.Method()
@@ -255,6 +262,16 @@ func (s *Session) awaitOf(ctx context.Context, id, token string) (Answer, error)
 	in, err := s.Next(ctx, func(in Inbound) bool {
 		return in.IsResponse() && in.ID() == id || in.To == token && (in.Ended || in.IsResponse())
 	})
+	for ends := began.Add(s.Timeout); err == nil && in.Ended && !s.canceled[id]; {
+		next, resumed := s.resume(ctx, in)
+		if !resumed {
+			break
+		}
+		s.Timeout = max(time.Until(ends), 0)
+		in, err = s.Next(ctx, func(in Inbound) bool {
+			return in.IsResponse() && in.ID() == id || in.To == next && in.Ended
+		})
+	}
 	if s.Timeout = full; full > Lag {
 		s.Silences.NoteWait(method, time.Since(began), err)
 	}
@@ -392,6 +409,9 @@ func (s *Session) arrival(ctx context.Context, timer *time.Timer, wait time.Dura
 		}
 		s.Conn.inbox().took(in)
 		s.batched = in.parts()
+		if in.Event != "" {
+			s.lastEvent[in.To] = in.Event
+		}
 		in.Occasion = s.occasion(in)
 		return in, nil
 	case <-timer.C:

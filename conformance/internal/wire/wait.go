@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -40,4 +41,17 @@ func Pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// ReadFor reads what comes within a time.
+func (s *Session) ReadFor(ctx context.Context, d time.Duration) error {
+	wait := s.Timeout
+	s.Timeout = d
+	_, err := s.Next(ctx, func(Inbound) bool { return false })
+	s.Timeout = wait
+	if errors.Is(err, ErrNoAnswer) {
+		s.Doubt = nil
+		return nil
+	}
+	return err
 }

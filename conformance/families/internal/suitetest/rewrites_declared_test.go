@@ -33,7 +33,7 @@ func servedRewrites() map[string]rewritten {
 			result["capabilities"].(reply)["prompts"] = reply{}
 		}
 		return []any{r}
-	}, also: []string{"UTIL-01", "LOG-03"}, revision: mcp.LatestSession, options: onlyFixtures}
+	}, also: []string{"UTIL-01", "LOG-03", "CHG-01-prompts"}, revision: mcp.LatestSession, options: onlyFixtures}
 	return all
 }
 

@@ -49,6 +49,12 @@ func reads(change func(contents reply)) rewritten {
 	})
 }
 
+// beside is r with another check that has to run.
+func beside(check string, r rewritten) rewritten {
+	r.also = append(r.also, check)
+	return r
+}
+
 func resourceRewrites() map[string]rewritten {
 	session := func(r rewritten) rewritten { r.revision = mcp.LatestSession; return r }
 	stateless := func(r rewritten) rewritten { r.revision = mcp.Latest; return r }
@@ -68,7 +74,7 @@ func resourceRewrites() map[string]rewritten {
 			uri, _ := m.params["uri"].(string)
 			return []any{success(m.id, reply{"contents": []any{}})}, m.method == mcp.MethodResourcesRead && strings.HasSuffix(uri, "-mainstay-no-such")
 		}},
-		"TOOL-13/binary":     reads(func(c reply) { c["mimeType"] = "image/png" }),
+		"TOOL-13/binary":     beside("RES-02/read", reads(func(c reply) { c["mimeType"] = "image/png" })),
 		"RES-07/template":    leading(wire.TemplateList, func(e reply) { e["uriTemplate"] = "test://{id" }),
 		"RES-07/filled":      reads(func(c reply) { c["text"] = "nothing" }),
 		"RES-07/other":       reads(func(c reply) { c["text"] = kept }),

@@ -70,7 +70,7 @@ func inputRewrites() map[string]rewritten {
 				return []any{success(m.id, reply{"resultType": "input_required", "inputRequests": reply{"k": question}})}
 			}
 			return []any{r}
-		}, also: []string{"TOOL-13-simple-text"}},
+		}, also: []string{"TOOL-13-simple-text", "MRTR-02/asks"}},
 		"MRTR-02/asks":                interim("elicitation", func(result reply) { delete(result, "inputRequests") }),
 		"MRTR-02/kind":                interim("elicitation", eachRequest(func(request reply) { request["method"] = "tools/call" })),
 		"MRTR-02/elicitation":         interim("elicitation", eachRequest(func(request reply) { delete(request["params"].(reply), "requestedSchema") })),
