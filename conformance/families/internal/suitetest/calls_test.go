@@ -99,6 +99,7 @@ func TestStranger_Fair(t *testing.T) {
 		result["isError"] = false
 		result["content"] = []reply{{"type": "text", "text": strings.Repeat("a record\n", int(records.Load()))}}
 	}
+	const tasked = "say"
 	for name, tt := range map[string]strangerDefect{
 		"a list that other calls make longer": {strangerServer{list: func(tools []reply) {
 			tools[2]["inputSchema"] = reply{"type": "object", "properties": reply{"limit": reply{"type": "integer"}}}
@@ -113,6 +114,20 @@ func TestStranger_Fair(t *testing.T) {
 		}, answer: func(r strangerRequest, a reply) reply {
 			if number, _ := r.Params.Arguments["a"].(float64); number == 5000 {
 				return nil
+			}
+			return a
+		}}, nil},
+		"progress that begins below zero": {strangerServer{before: reports(func(token any) reply {
+			if token == nil {
+				return nil
+			}
+			return reply{"progressToken": token, "progress": -7}
+		})}, nil},
+		"a tool that runs only as a task": {strangerServer{list: func(tools []reply) {
+			tools[1]["execution"] = reply{"taskSupport": "required"}
+		}, answer: func(r strangerRequest, a reply) reply {
+			if r.Params.Name == tasked {
+				return withError(-32601)(a)
 			}
 			return a
 		}}, nil},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,6 +27,7 @@ type strangerHTTP struct {
 	*strangerServer
 	// leaks is the method of what goes to the newest session, or for logging/setLevel to all. It may be
 	// "streams": what belongs to no request goes to all streams, or "ids": each stream numbers its events.
+	// "polls" is no fault: calls are answered to clients that come back.
 	leaks string
 
 	mu       sync.Mutex
@@ -37,6 +39,8 @@ type strangerSession struct {
 	in  *io.PipeWriter
 	mu  sync.Mutex
 	due map[string]chan []byte // answers, by id
+	// polled are answers, by the id of the event after which they come.
+	polled map[string]chan []byte
 	// gets are the streams for what is no answer, early is what came before there was one, and events
 	// and turn count the events of all.
 	gets   []chan []byte
@@ -72,6 +76,12 @@ func (h *strangerHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 	case s == nil:
 		w.WriteHeader(http.StatusBadRequest)
+	case r.Method == http.MethodGet && r.Header.Get("Last-Event-ID") != "":
+		s.mu.Lock()
+		answer := s.polled[r.Header.Get("Last-Event-ID")]
+		s.mu.Unlock()
+		w.Header().Set("Content-Type", wire.MediaStream)
+		_, _ = fmt.Fprintf(w, "id: %s-answer\ndata: %s\n\n", r.Header.Get("Last-Event-ID"), <-answer)
 	case r.Method == http.MethodGet:
 		h.stream(w, r, s)
 	case r.Method == http.MethodDelete:
@@ -87,6 +97,15 @@ func (h *strangerHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(wire.HeaderSession, h.id(s))
 		w.Header().Set("Content-Type", wire.MediaJSON)
 		_, _ = s.in.Write(append(body, '\n'))
+		if h.leaks == "polls" && message.Method() == mcp.MethodToolsCall {
+			event := "of-" + strings.Trim(message.ID(), `"`)
+			s.mu.Lock()
+			s.polled[event] = answer
+			s.mu.Unlock()
+			w.Header().Set("Content-Type", wire.MediaStream)
+			_, _ = fmt.Fprintf(w, "id: %s\nretry: 100\ndata:\n\n", event)
+			return
+		}
 		select {
 		case data := <-answer:
 			_, _ = w.Write(data)
@@ -120,7 +139,7 @@ func (h *strangerHTTP) session(r *http.Request, begins bool) *strangerSession {
 		return nil
 	}
 	in, out := io.Pipe()
-	s := &strangerSession{in: out, due: map[string]chan []byte{}}
+	s := &strangerSession{in: out, due: map[string]chan []byte{}, polled: map[string]chan []byte{}}
 	h.mu.Lock()
 	h.sessions = append(h.sessions, s)
 	h.mu.Unlock()
@@ -200,6 +219,7 @@ func (o strangerOut) Write(line []byte) (int, error) {
 func strangerLeaks() map[string][]string {
 	return map[string][]string{
 		"":                         {},
+		"polls":                    {},
 		mcp.MethodProgress:         {"CALL-12/progress"},
 		mcp.MethodResourcesUpdated: {"CALL-12/news"},
 		mcp.MethodLoggingSetLevel:  {"CALL-12/level"},
