@@ -59,7 +59,7 @@ func runPrompts(t *engine.Trial) {
 		case len(required) > 0 && needy < mostPrompts:
 			needy++
 			t.Step(s)
-			a, err := s.Request(t.Ctx, mcp.MethodPromptsGet, params)
+			a, err := s.RequestWrong(t.Ctx, mcp.MethodPromptsGet, params)
 			if !a.HasCode(err, wire.CodeInvalidParams) {
 				refusals.note(t, "%s: %s", name, a.OrError(err))
 			}

@@ -35,7 +35,7 @@ const (
 // content judges the content of one result.
 func (o *Observer) content(s *wire.Session, in wire.Inbound) {
 	result, ok := rawjson.Object(in.Members["result"])
-	if !ok || rawjson.Text(result["resultType"]) == string(mcp.ResultInputRequired) {
+	if !ok || s.Wrong[in.ID()] || rawjson.Text(result["resultType"]) == string(mcp.ResultInputRequired) {
 		return
 	}
 	revision := s.Stateless

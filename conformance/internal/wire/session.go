@@ -82,6 +82,9 @@ type Session struct {
 	// a canceled request.
 	lastEvent map[string]string
 	canceled  map[string]bool // ids
+	// Wrong has the ids of requests that ought to be refused: what a server makes of them says little
+	// of its content.
+	Wrong map[string]bool
 	// Stateless is the revision if it has no sessions: each request carries what initialize
 	// has otherwise.
 	Stateless mcp.Version
@@ -112,7 +115,7 @@ var ErrLate = fmt.Errorf("%w", ErrNoAnswer)
 // NewSession returns a session on a connection. seen is called with every message; wait
 // bounds the wait for one answer.
 func NewSession(w Conn, tr *Trace, seen func(*Session, Inbound), wait time.Duration) *Session {
-	return &Session{Conn: w, Trace: tr, seen: seen, Timeout: wait, Silences: &Silences{}, Pending: map[string]bool{}, Methods: map[string]string{}, sent: map[string]*conformance.Frame{}, lastEvent: map[string]string{}, canceled: map[string]bool{}}
+	return &Session{Conn: w, Trace: tr, seen: seen, Timeout: wait, Silences: &Silences{}, Pending: map[string]bool{}, Methods: map[string]string{}, sent: map[string]*conformance.Frame{}, lastEvent: map[string]string{}, canceled: map[string]bool{}, Wrong: map[string]bool{}}
 }
 
 // Message builds a JSON-RPC message; nil params are left out.
@@ -229,6 +232,13 @@ func (s *Session) Request(ctx context.Context, method string, params any) (Answe
 		return Answer{}, err
 	}
 	return s.Await(ctx, id)
+}
+
+// RequestWrong is Request for a request that ought to be refused.
+func (s *Session) RequestWrong(ctx context.Context, method string, params any) (Answer, error) {
+	id := s.NewID()
+	s.Wrong[id] = true
+	return s.Ask(ctx, id, s.Message(id, method, params))
 }
 
 // Ask sends bytes that hold a request with the given id and waits for its
