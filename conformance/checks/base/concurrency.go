@@ -1,8 +1,11 @@
 package base
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 
+	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
@@ -125,6 +128,7 @@ func runMixed(t *engine.Trial) {
 		return
 	}
 	strange, answered := "", 0
+	var frames []conformance.Frame
 	for i, id := range ids {
 		k := kinds[i%len(kinds)]
 		a, err := s.Await(t.Ctx, id)
@@ -132,10 +136,13 @@ func runMixed(t *engine.Trial) {
 		case err == nil:
 			answered++
 			if !k.is(a) {
-				strange = k.method + ": " + a.Describe()
+				strange, frames = k.method+": "+a.Describe(), []conformance.Frame{*s.Sent(id), a.In.Frame()}
 			}
 		case !refused(a): // a status may be all that HTTP says of a refusal
-			t.Fail("X-WIRE-12/mixed", "an answer to each", "request %d, %s: %v", i+1, k.method, err)
+			if !errors.Is(err, wire.ErrClosed) { // else any of them may have ended it
+				frames = []conformance.Frame{*s.Sent(id)}
+			}
+			t.FailBy("X-WIRE-12/mixed", frames, "an answer to each", fmt.Sprintf("request %d, %s: %v", i+1, k.method, err))
 			return
 		}
 	}
@@ -145,5 +152,9 @@ func runMixed(t *engine.Trial) {
 		return
 	}
 	t.Pass("X-WIRE-12/mixed")
-	t.Check("X-WIRE-12/kinds", strange == "", "what its method answers", "%s", strange)
+	if strange == "" {
+		t.Pass("X-WIRE-12/kinds")
+		return
+	}
+	t.FailBy("X-WIRE-12/kinds", frames, "what its method answers", strange)
 }

@@ -36,7 +36,8 @@ type each struct {
 	previous *call // the last one that was answered
 	// silent is a call that had no answer, of a tool that may be slow.
 	silent   string
-	followed int // links
+	unheard  []conformance.Frame // its messages
+	followed int                 // links
 	deaths   int
 	judges   map[string]func(json.RawMessage) string // by tool, of its outputSchema
 }
@@ -81,7 +82,7 @@ func runEach(t *engine.Trial) {
 	}
 	e.after()
 	if one := e.verdicts["CALL-01/answered"]; e.silent != "" && (one == nil || one.fault == "") {
-		e.see(t, "CALL-01/in-time", false, "an answer within "+t.Rev.Opts.Answer.String(), "%s", e.silent)
+		e.blame("CALL-01/in-time", "an answer within "+t.Rev.Opts.Answer.String(), e.silent, e.unheard)
 	}
 	e.decide(t, "no call gave an occasion")
 }
@@ -344,7 +345,7 @@ func (e *each) late(c call) {
 		return
 	}
 	if !e.asMuch(c) || e.t.Rev.Gentle() {
-		e.silent = fault
+		e.silent, e.unheard = fault, frames
 		return
 	}
 	a, err := ask(e.t, e.s, c, nil)

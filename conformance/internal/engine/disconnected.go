@@ -185,7 +185,7 @@ func (t *Trial) endsAgain(s *wire.Session) bool {
 	return errors.Is(err, wire.ErrClosed)
 }
 
-// exited returns a frame about the exit of the program under test, which has the end of its
+// Exited returns a frame about the exit of the program under test, which has the end of its
 // standard error; nothing if the program still serves, or the suite ended it.
 func (t *Trial) Exited() []conformance.Frame {
 	s := t.session
