@@ -29,6 +29,11 @@ func Parse(data []byte) (*Value, error) {
 		var whole json.RawMessage
 		return nil, locate(data, json.Unmarshal(data, &whole))
 	}
+	return ParseValid(data)
+}
+
+// ParseValid is Parse for text that is valid JSON for sure, such as a result of the client.
+func ParseValid(data []byte) (*Value, error) {
 	p := parser{data: string(data)}
 	v := p.value()
 	if p.fault == "" {

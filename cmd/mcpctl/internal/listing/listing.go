@@ -52,7 +52,7 @@ func Walk(ctx context.Context, d *connect.Dialer, c *connect.Connection, l List,
 		if err != nil {
 			return nil, err
 		}
-		result, err := doc.Parse(raw)
+		result, err := doc.ParseValid(raw)
 		if err != nil {
 			return nil, c.Broken("the answer to %s is not valid: %v", l.Method, err)
 		}
