@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sort"
@@ -290,19 +291,20 @@ func (f *finding) arrange(r *conformance.Report) {
 	}
 }
 
-// unanswered counts the messages after the last one of the server.
+// unanswered counts the requests without an answer.
 func unanswered(res *conformance.Result) int {
-	n := 0
+	open := map[string]bool{}
 	for i := range res.Evidence {
-		switch f := &res.Evidence[i]; {
-		case len(f.Data) == 0:
-		case f.Dir == conformance.FromServer:
-			n = 0
-		default:
-			n++
+		var m struct{ ID, Method json.RawMessage }
+		if f := &res.Evidence[i]; json.Unmarshal(f.Data, &m) != nil || m.ID == nil {
+			continue
+		} else if f.Dir == conformance.ToServer && m.Method != nil {
+			open[string(m.ID)] = true
+		} else {
+			delete(open, string(m.ID))
 		}
 	}
-	return n
+	return len(open)
 }
 
 func sizeOf(req request) int {

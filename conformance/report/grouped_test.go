@@ -110,7 +110,7 @@ func TestFindings_Causes(t *testing.T) {
 		},
 		"two exceptions at one place, and the message that causes one": {
 			[]conformance.Result{
-				broke("A-01/x", request1("prompts/list", "{}"), "an answer to each", closed, sentTo(call("a")), sentTo(call("b")), sentTo(call("c")), sentTo(call("d")), exited(1, fmt.Sprintf(python, 12, "'late'"))),
+				broke("A-01/x", request1("prompts/list", "{}"), "an answer to each", closed, sentTo(`{"id":1,"method":"a"}`), sentTo(`{"id":2,"method":"a"}`), sentTo(`{"id":3,"method":"a"}`), answered(0, "", `{"id":3,"result":{}}`), sentTo(`{"id":4,"method":"a"}`), answered(0, "", `{"id":5,"result":{}}`), exited(1, fmt.Sprintf(python, 12, "'late'"))),
 				broke("A-02/x", `{"jsonrpc":"2.0","method":"notifications/cancelled"}`, "silence", closed, exited(1, fmt.Sprintf(python, 12, "'late'"))),
 				broke("A-03/x", call("one"), "an error", closed, exited(1, strings.ReplaceAll(fmt.Sprintf(python, 12, "3"), "KeyError", "TypeError"))),
 			},
