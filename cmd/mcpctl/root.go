@@ -125,8 +125,8 @@ program, give the program after -- instead.`,
 		root.Version = versionText() // Without SetVersionTemplate: templates call methods by name, so the linker would keep all.
 		root.AddCommand(topics()...)
 		strictHelp(root)
-		a.explain.Commands = nil
-		for _, c := range root.Commands() {
+		a.explain.Commands = append(a.explain.Commands, "help")
+		for _, c := range topics() {
 			a.explain.Commands = append(a.explain.Commands, c.Name())
 		}
 	}

@@ -77,6 +77,9 @@ func (m *Mirrors) ShowPlain(list json.RawMessage) bool {
 	if m.tools().Len() > 0 { // the list may have another schema of a tool that is known
 		return false
 	}
+	if slices.ContainsFunc(m.plain, func(had json.RawMessage) bool { return bytes.Equal(had, list) }) {
+		return true
+	}
 	if mayAnnotate(list) || len(list) > plainBytes || len(m.plain) >= mostPlain {
 		return false
 	}

@@ -178,6 +178,12 @@ func TestShowPlain(t *testing.T) {
 	s, ok = c.headers.Shown("c")
 	require.True(t, ok)
 	require.Nil(t, s.tree)
+	var same Catalog
+	for range 2 * mostPlain {
+		same.Show(json.RawMessage(`{"tools":[{"name":"c","inputSchema":{}}]}`))
+	}
+	require.Len(t, same.headers.plain, 1, "a list that is shown again is kept once")
+	require.Zero(t, same.headers.tools().Len(), "and not read")
 	var many Catalog
 	for i := range 2 * mostPlain {
 		name := fmt.Sprint("tool", i)

@@ -44,7 +44,7 @@ func runNotifications(t *engine.Trial) {
 		for _, in := range stray {
 			got = rawjson.Clip(string(in.Data), 160)
 		}
-		s.Unclaimed = nil
+		s.Forget()
 		t.Check(id, len(stray) == 0, "no answer", got)
 	}
 	t.NoError(lost)

@@ -53,8 +53,7 @@ func tools(t *engine.Trial) []wire.Tool {
 
 // onlyAsTask reports whether a tool has to be called as a task, which other checks do.
 func onlyAsTask(t *engine.Trial, tool wire.Tool) bool {
-	execution, _ := rawjson.Object(tool.Members["execution"])
-	return t.Rev.Revision == mcp.Version2025_11_25 && rawjson.Text(execution["taskSupport"]) == "required"
+	return t.Rev.Revision == mcp.Version2025_11_25 && tool.TaskSupport() == "required"
 }
 
 // call is one call of a tool.

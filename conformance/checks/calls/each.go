@@ -213,7 +213,7 @@ func (e *each) call(c call) {
 	if one := e.verdicts["CALL-03/increases"]; reports && succeeded(a) && one != nil && one.fault == "" {
 		e.t.Rev.NoteReports(c.tool.Name, c.args)
 	}
-	e.ended = append(e.ended, answered{token: string(rawjson.Encode(token)), tool: c.tool.Name, last: last, asked: first(e.t.Trace.Since(e.t.EvidenceFrom), 1)})
+	e.ended = append(e.ended, answered{token: string(rawjson.Encode(token)), tool: c.tool.Name, last: last, asked: slices.Clip(first(e.t.Trace.Since(e.t.EvidenceFrom), 1))})
 	if one := e.verdicts["CALL-03/none"]; reports && took < quick && one == nil {
 		had = len(e.s.Unsolicited)
 		if _, err := ask(e.t, e.s, c, nil); err == nil {

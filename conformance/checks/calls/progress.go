@@ -2,7 +2,6 @@ package calls
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -86,14 +85,9 @@ func isNumber(raw json.RawMessage) bool {
 func (e *each) after() {
 	e.t.Step(e.s)
 	had := len(e.s.Unsolicited)
-	late := func(in wire.Inbound) bool { return e.endedBy(in) != nil }
 	_, err := e.s.Settle(e.t.Ctx)
-	if wait := e.s.Timeout; err == nil && !slices.ContainsFunc(e.s.Unsolicited[min(had, len(e.s.Unsolicited)):], late) {
-		e.s.Timeout = min(wait, wire.Lag)
-		_, err = e.s.Next(e.t.Ctx, late)
-		if e.s.Timeout = wait; errors.Is(err, wire.ErrNoAnswer) {
-			e.s.Doubt, err = nil, nil
-		}
+	if err == nil {
+		err = e.s.ReadFor(e.t.Ctx, wire.Lag)
 	}
 	if wire.IsLost(err) {
 		e.fresh()

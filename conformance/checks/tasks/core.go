@@ -30,15 +30,6 @@ func coreTaskScenarios() []engine.Scenario {
 	}
 }
 
-// supportOf is what a tool says of tasks; saying nothing forbids them.
-func supportOf(tool wire.Tool) string {
-	execution, _ := rawjson.Object(tool.Members["execution"])
-	if support := rawjson.Text(execution["taskSupport"]); support != "" {
-		return support
-	}
-	return "forbidden"
-}
-
 // taskTools returns the tools that support tasks in one of the ways given and
 // that may be called; without any it skips the checks named, or all. A
 // client MUST NOT ask for tasks where the server does not declare them for calls.
@@ -47,7 +38,7 @@ func taskTools(t *engine.Trial, support []string, checks ...string) []wire.Tool 
 	var out []wire.Tool
 	there := false
 	for _, tool := range t.Rev.Tools {
-		if !slices.Contains(support, supportOf(tool)) {
+		if !slices.Contains(support, tool.TaskSupport()) {
 			continue
 		}
 		there = true

@@ -119,7 +119,7 @@ func runTaskResult(t *engine.Trial) {
 			watched++
 		}
 		judgeOutcome(t, s, out)
-		if supportOf(tool) != "optional" || out.status == "cancelled" {
+		if tool.TaskSupport() != "optional" || out.status == "cancelled" {
 			continue
 		}
 		same := sameOutcome(t, s, tool, out)

@@ -222,8 +222,7 @@ var panics = lazyregexp.New(`(?m)^(?:panic: |fatal error: |thread '.*' panicked 
 // reason returns the part of a standard error that has the reason of an exit: the beginning of a
 // panic's stack, or the end.
 func reason(said string) string {
-	const most, searched = 800, 4 << 20
-	said = said[max(0, len(said)-searched):]
+	const most = 800
 	if all := panics.FindAllStringSubmatchIndex(said, -1); len(all) > 0 {
 		if last := said[all[len(all)-1][0]:]; len(last) > most {
 			return strings.ToValidUTF8(last[:most], "") + " …"

@@ -94,7 +94,7 @@ func (p *player) send(line *Turn, rest []Turn) {
 	case p.want.None:
 		if _, err = p.s.Send(p.Ctx, data); err == nil {
 			p.stray, p.err = p.s.Settle(p.Ctx)
-			p.s.Forget(p.stray) // they are for this message, not for the next one
+			p.s.Forget() // they are for this message, not for the next one
 		}
 	case p.want.refused != 0:
 		p.answer, p.err = Refusal(p.Trial, p.s, p.id, data)

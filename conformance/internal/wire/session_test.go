@@ -140,3 +140,17 @@ func TestSession_ManyMissing(t *testing.T) {
 		require.Equal(t, 16*time.Second, s.Silences.Wait("slow", time.Minute))
 	})
 }
+
+// TestForget: what nothing waited for is gone, also the end of an HTTP answer, which has no data.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	s := &Session{}
+	for _, in := range []Inbound{{Ended: true}, Received([]byte(`{"jsonrpc":"2.0","id":null,"result":{}}`), nil)} {
+		require.True(t, s.keep(in))
+		s.Unclaimed = append(s.Unclaimed, in)
+	}
+	s.Forget()
+	require.Empty(t, s.Unclaimed)
+	require.Zero(t, s.kept)
+	require.Zero(t, s.keptBytes)
+}

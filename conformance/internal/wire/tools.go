@@ -24,6 +24,15 @@ type Tool struct {
 	Members map[string]json.RawMessage
 }
 
+// TaskSupport is what the tool says of tasks in revision 2025-11-25; saying nothing forbids them.
+func (t Tool) TaskSupport() string {
+	execution, _ := rawjson.Object(t.Members["execution"])
+	if support := rawjson.Text(execution["taskSupport"]); support != "" {
+		return support
+	}
+	return "forbidden"
+}
+
 // ToolPage is one answer to tools/list.
 type ToolPage struct {
 	Tools []map[string]json.RawMessage
