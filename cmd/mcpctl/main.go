@@ -20,7 +20,6 @@ import (
 func main() {
 	onOneProcessor(os.Args[1:])
 	collectLater()
-	growStack(0)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -76,16 +75,6 @@ func collectLater() {
 	const quadruple, usual = 400, 100
 	debug.SetGCPercent(quadruple)
 	runtime.AddCleanup(new([64]byte), func(percent int) { debug.SetGCPercent(percent) }, usual)
-}
-
-// growStack makes the stack of the goroutine large enough for a run. As it grows later, all frames
-// are moved each time: that would be some percent of a call.
-//
-//go:noinline
-func growStack(at int) byte {
-	var frame [48 << 10]byte
-	frame[at] = 1
-	return frame[len(frame)-1-at]
 }
 
 // width is that of the terminal on standard output, or else on standard error.
