@@ -77,7 +77,7 @@ func newEndpoint(srv *Server, families []*family.Family) (*endpoint, error) {
 		}
 	}
 	e.mcp.AddReceivingMiddleware(e.guard) // before all others, which are added first
-	e.mcp.AddSendingMiddleware(merge)
+	e.mcp.AddSendingMiddleware(merge, subscribed)
 	e.http = e.handler()
 	return e, nil
 }
