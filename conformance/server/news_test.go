@@ -63,7 +63,7 @@ func TestNewsWaitsForASubscription(t *testing.T) {
 
 		require.NoError(t, peer.Close())
 		require.NoError(t, arriving.Wait())
-		for range got { //nolint:revive // read to its end
+		for range got { // to its end
 		}
 	})
 }

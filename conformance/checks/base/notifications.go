@@ -34,6 +34,9 @@ func runNotifications(t *engine.Trial) {
 			t.Pass(id)
 			continue
 		}
+		if answered == nil && id == "X-WIRE-05/unknown" { // once is enough to see an answer that comes late
+			_ = s.ReadFor(t.Ctx, wire.Lag) // what follows sees a loss
+		}
 		stray, err := s.Settle(t.Ctx)
 		if err != nil {
 			t.Fail(id, "an answer to the ping after it", err.Error())

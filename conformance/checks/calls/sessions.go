@@ -3,6 +3,7 @@ package calls
 import (
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
@@ -72,9 +73,14 @@ func (p *pair) once(over func() bool) {
 		if over() {
 			return
 		}
-		had := len(p.own.Unsolicited)
+		had, begun := len(p.own.Unsolicited), time.Now()
 		_, _, _ = p.call(c.call, c.token, "")
 		came := p.since(had)
+		had = len(p.own.Unsolicited)
+		p.t.NoError(p.own.ReadFor(p.t.Ctx, max(time.Since(begun), wire.Lag)))
+		if len(p.since(had)) > 0 {
+			return // a heartbeat, which went on without a call
+		}
 		streams, twice := map[string]string{}, 0
 		for _, in := range came {
 			if on, there := streams[string(in.Data)]; there && on != in.To {

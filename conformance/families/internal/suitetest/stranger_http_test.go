@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -27,7 +28,8 @@ type strangerHTTP struct {
 	*strangerServer
 	// leaks is the method of what goes to the newest session, or for logging/setLevel to all. It may be
 	// "streams": what belongs to no request goes to all streams, or "ids": each stream numbers its events.
-	// "polls" is no fault: calls are answered to clients that come back.
+	// "polls" is no fault: calls are answered to clients that come back. Nor is "heartbeats": they come on
+	// one stream after the other, while calls take most of a second.
 	leaks string
 
 	mu       sync.Mutex
@@ -47,6 +49,20 @@ type strangerSession struct {
 	early  [][]byte
 	events int
 	turn   int
+}
+
+// beat sends heartbeats until the session has ended.
+func (s *strangerSession) beat(ended <-chan struct{}) {
+	ticks := time.NewTicker(750 * time.Millisecond)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ticks.C:
+			s.send([]byte(`{"jsonrpc":"2.0","method":"notifications/com.example/heartbeat"}`), false)
+		case <-ended:
+			return
+		}
+	}
 }
 
 // send sends a line to one stream after the other, or to all.
@@ -143,7 +159,14 @@ func (h *strangerHTTP) session(r *http.Request, begins bool) *strangerSession {
 	h.mu.Lock()
 	h.sessions = append(h.sessions, s)
 	h.mu.Unlock()
-	go func() { _ = h.serve(context.WithoutCancel(r.Context()), in, strangerOut{h, s}) }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = h.serve(context.WithoutCancel(r.Context()), in, strangerOut{h, s})
+	}()
+	if h.leaks == "heartbeats" {
+		go s.beat(ended)
+	}
 	return s
 }
 
@@ -220,6 +243,7 @@ func strangerLeaks() map[string][]string {
 	return map[string][]string{
 		"":                         {},
 		"polls":                    {},
+		"heartbeats":               {},
 		mcp.MethodProgress:         {"CALL-12/progress"},
 		mcp.MethodResourcesUpdated: {"CALL-12/news"},
 		mcp.MethodLoggingSetLevel:  {"CALL-12/level"},
@@ -239,13 +263,18 @@ func TestStranger_Sessions(t *testing.T) {
 				if leaks == mcp.MethodLoggingSetLevel {
 					stranger.oneLevel = &atomic.Value{}
 				}
+				only := []string{"calls", "SSE-01/unique"}
+				if leaks == "heartbeats" {
+					only = []string{"CALL-12"} // a call that is canceled is answered all the same
+					stranger.before = func(*strangerTalk, strangerRequest) { time.Sleep(900 * time.Millisecond) }
+				}
 				h := &strangerHTTP{strangerServer: stranger, leaks: leaks}
 				defer h.close()
 				server := memhttp.New(h)
 				defer server.Close()
 				yes := true
 				report, err := checks.Run(t.Context(), &conformance.URLSubject{URL: "http://stranger/", RoundTripper: server.Transport()}, conformance.Options{
-					Revisions: []mcp.Version{mcp.LatestSession}, Only: []string{"calls", "SSE-01/unique"}, SideEffects: conformance.SideEffectsReadOnly,
+					Revisions: []mcp.Version{mcp.LatestSession}, Only: only, SideEffects: conformance.SideEffectsReadOnly,
 					Calls: conformance.Calls{Tools: map[string]conformance.ToolCalls{"add": {Call: &yes}}},
 				})
 				require.NoError(t, err)
