@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
@@ -83,6 +84,18 @@ func (sub *Subscription) Noted(method string) []wire.Inbound {
 		if sub.Owns(in) {
 			out = append(out, in)
 		}
+	}
+	return out
+}
+
+// Evidence returns the request of the subscription, with messages.
+func (sub *Subscription) Evidence(came ...wire.Inbound) []conformance.Frame {
+	var out []conformance.Frame
+	if sent := sub.s.Sent(sub.ID); sent != nil {
+		out = append(out, *sent)
+	}
+	for _, in := range came {
+		out = append(out, in.Frame())
 	}
 	return out
 }

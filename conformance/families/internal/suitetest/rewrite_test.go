@@ -304,11 +304,7 @@ func (r rewritten) judge(t *testing.T, id string) conformance.Result {
 	if r.opts != nil {
 		r.opts(&opts)
 	}
-	report, err := runAll(t.Context(), r.subject(t, sc.Area, endPatience(name)), opts)
-	require.NoError(t, err)
-	at := slices.IndexFunc(report.Results, func(r conformance.Result) bool { return r.ID == id })
-	require.GreaterOrEqual(t, at, 0)
-	return report.Results[at]
+	return unhurried(t, id, opts, func(*conformance.Options) conformance.Subject { return r.subject(t, sc.Area, endPatience(name)) })
 }
 
 // patient waits for answers as long as for those of a server without a defect.
