@@ -77,9 +77,10 @@ has output verdict=failed exit-code=1 json=out/reports/conform.json
 has log "::error title="
 has summary "MCP conformance failed"
 
+: >"$work/server" # it is read before the server may have opened it
 "$work/refserver" --http 127.0.0.1:0 2>"$work/server" &
 server=$!
-for _ in {1..100}; do
+for _ in {1..600}; do
 	url=$(sed -n 's/.*"event":"listening","url":"\([^"]*\)".*/\1/p' "$work/server")
 	[[ -z $url ]] || break
 	sleep 0.1
