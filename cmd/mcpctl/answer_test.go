@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -162,6 +164,18 @@ func TestRetry(t *testing.T) {
 			got := inProcess(t.Context(), false, append([]string{"call", s.URL(), "look"}, tt.flags...)...)
 			require.Equal(t, tt.answer, got.code, got.err)
 			require.Equal(t, tt.sent, s.Count(mcp.MethodToolsCall))
+
+			failed = false
+			rows := filepath.Join(t.TempDir(), "rows")
+			require.NoError(t, os.WriteFile(rows, []byte("{}\n"), 0o600))
+			got = inProcess(t.Context(), false, append([]string{"call", s.URL(), "look", "--batch", rows}, tt.flags...)...)
+			require.Equal(t, tt.answer, got.code, got.err)
+			require.Equal(t, 2*tt.sent, s.Count(mcp.MethodToolsCall), "a call of a batch is repeated like any other")
+			if tt.answer != 0 {
+				require.Contains(t, got.out, `"kind":"unknown-outcome"`)
+				require.Contains(t, got.out, `"safeToRetry":false`)
+				require.Contains(t, got.out, "check whether it ran before repeating it")
+			}
 		})
 	}
 }

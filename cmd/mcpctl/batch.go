@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
@@ -76,26 +77,25 @@ func (r *calling) each(ctx context.Context, c *connect.Connection, tool *doc.Val
 		}
 		rows = append(rows, &row{i + 1, arguments, make(chan ending, 1)})
 	}
-	if err := r.consent(ctx, tool); err != nil {
+	if err := a.consent(ctx, tool, r.yes); err != nil {
 		return err
 	}
 	var next atomic.Int64
-	for range min(r.parallel, len(rows)) {
-		go func() { // ends with the rows; none is left out
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(rows) {
-					return
-				}
-				raw, err := a.callRow(ctx, c, tool, rows[i].arguments)
-				rows[i].done <- ending{raw, withTool(err, name)}
-			}
-		}()
-	}
+	var callers sync.WaitGroup
 	var all tally
 	err := a.dial.Record(connect.Sent{Method: mcp.MethodToolsCall, Tool: name, Acts: true}, fmt.Sprintf("calling %s %d times", name, len(rows)), func() error {
+		for range min(r.parallel, len(rows)) {
+			callers.Go(func() { // ends with the rows; none is left out
+				for i := int(next.Add(1)) - 1; i < len(rows); i = int(next.Add(1)) - 1 {
+					raw, err := r.callRow(ctx, c, tool, rows[i].arguments)
+					rows[i].done <- ending{raw, withTool(err, name)}
+				}
+			})
+		}
 		for _, row := range rows {
 			if err := all.print(ctx, a, row.line, <-row.done); err != nil {
+				next.Store(int64(len(rows))) // no more calls whose results nobody gets
+				callers.Wait()
 				return err
 			}
 		}
@@ -111,12 +111,12 @@ func (r *calling) each(ctx context.Context, c *connect.Connection, tool *doc.Val
 }
 
 // callRow makes one of many calls at once, which have no status line of their own.
-func (a *app) callRow(ctx context.Context, c *connect.Connection, tool, arguments *doc.Value) (json.RawMessage, error) {
+func (r *calling) callRow(ctx context.Context, c *connect.Connection, tool, arguments *doc.Value) (json.RawMessage, error) {
 	name := tool.Get("name").Str()
 	if !onlyAsTask(c, tool) {
-		return c.Call(ctx, mcp.MethodToolsCall, json.RawMessage(callParams(name, arguments).AppendJSON(nil)), a.dial.Times())
+		return c.Call(ctx, mcp.MethodToolsCall, json.RawMessage(callParams(name, arguments).AppendJSON(nil)), append(r.again(tool), r.app.dial.Times())...)
 	}
-	task, err := startTask(ctx, a.dial, c, name, arguments)
+	task, err := startTask(ctx, r.app.dial, c, name, arguments)
 	if err != nil {
 		return nil, err
 	}

@@ -124,7 +124,7 @@ func (r *calling) run(cmd *cobra.Command, args []string) error {
 		if r.dryRun {
 			return a.dryRun(ctx, c, mcp.MethodToolsCall, callParams(name, arguments))
 		}
-		if err := r.consent(ctx, tool); err != nil {
+		if err := a.consent(ctx, tool, r.yes); err != nil {
 			return err
 		}
 		raw, err := r.send(ctx, c, tool, arguments)
@@ -175,16 +175,16 @@ func (r *calling) hidden(ctx context.Context, t target.Target, name string, err 
 	return out
 }
 
-// consent asks before a tool that the server marks destructive is called.
-func (r *calling) consent(ctx context.Context, tool *doc.Value) error {
+// consent asks before a tool that the server marks destructive is called, unless yes is set.
+func (a *app) consent(ctx context.Context, tool *doc.Value, yes bool) error {
 	name, about := tool.Get("name").Str(), tool.Get("annotations")
-	if r.yes || !about.Get("destructiveHint").True() || about.Get("readOnlyHint").True() {
+	if yes || !about.Get("destructiveHint").True() || about.Get("readOnlyHint").True() {
 		return nil
 	}
 	refused := failure.New(failure.KindInputRequired, mcperrors.NotSent, "%s is marked destructive, and nobody agreed to call it", name)
 	refused.Note = failure.NoteNotCalled
-	c := r.app.console
-	if !c.Asks() || r.app.flags.NoInput {
+	c := a.console
+	if !c.Asks() || a.flags.NoInput {
 		refused.Try = append(refused.Try, "the same command with -y")
 		return refused
 	}
@@ -202,12 +202,17 @@ func (r *calling) send(ctx context.Context, c *connect.Connection, tool, argumen
 	if r.detach || onlyAsTask(c, tool) {
 		return r.sendTask(ctx, c, name, arguments)
 	}
-	var again []client.CallOption
-	if r.app.dial.Retries > 0 && runsTwice(tool) {
-		again = append(again, client.WithRetryPolicy(client.RetryAlways)) // the client has not seen the tool
-	}
 	return r.app.dial.Request(ctx, c, connect.Sent{Method: mcp.MethodToolsCall, Tool: name, Acts: true},
-		json.RawMessage(callParams(name, arguments).AppendJSON(nil)), again...)
+		json.RawMessage(callParams(name, arguments).AppendJSON(nil)), r.again(tool)...)
+}
+
+// again returns the option of --retry for a tool that does no harm when it runs twice. The client has
+// not seen the tool.
+func (r *calling) again(tool *doc.Value) []client.CallOption {
+	if r.app.dial.Retries == 0 || !runsTwice(tool) {
+		return nil
+	}
+	return []client.CallOption{client.WithRetryPolicy(client.RetryAlways)}
 }
 
 // runsTwice reports whether a tool does no harm when it runs twice, by its annotations.

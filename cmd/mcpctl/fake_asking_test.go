@@ -15,6 +15,7 @@ const askingTools = `{"name":"form","inputSchema":{"type":"object"}},
 {"name":"folders","inputSchema":{"type":"object"}},
 {"name":"wipe","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true}},
 {"name":"slow","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}},
+{"name":"quits","inputSchema":{"type":"object"}},
 {"name":"logs","inputSchema":{"type":"object"}},
 {"name":"double","inputSchema":{"type":"object","properties":{"n":{"type":"integer"},"unit":{"type":"string"}},"required":["n"],"additionalProperties":false},"annotations":{"readOnlyHint":true}}`
 

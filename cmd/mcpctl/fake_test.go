@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // fake is a small MCP server with switchable faults. It writes every frame it
@@ -20,6 +21,7 @@ type fake struct {
 	mode   string
 	frames io.Writer
 	mu     sync.Mutex
+	shared atomic.Bool  // the client has told its roots, in the mode shares
 	listed atomic.Int64 // requests for tools or pings, in the modes that change them
 
 	// In the modes that ask: the id of the call that waits for an answer, and what the client
@@ -83,6 +85,13 @@ func (f *fake) answer(frame []byte) []string {
 	f.mu.Unlock()
 	var r fakeRequest
 	if err := json.Unmarshal(frame, &r); err != nil || r.ID == nil {
+		if f.mode == "shares" && r.Method == "notifications/initialized" {
+			return []string{`{"jsonrpc":"2.0","id":"roots","method":"roots/list"}`}
+		}
+		return nil
+	}
+	if f.mode == "shares" && string(r.ID) == `"roots"` { // it looks at them for a moment
+		time.AfterFunc(30*time.Millisecond, func() { f.shared.Store(true) })
 		return nil
 	}
 	result := func(text string) []string {
@@ -107,6 +116,13 @@ func (f *fake) answer(frame []byte) []string {
 	if answer := f.shelf(r, result, failed); answer != nil {
 		return answer
 	}
+	if f.mode == "shares" && r.Method == "tools/call" {
+		text := "nothing is shared"
+		if f.shared.Load() {
+			text = "shared"
+		}
+		return result(`{"content":[{"type":"text","text":"` + text + `"}]}`)
+	}
 	if answer := f.asking(frame, r, result, failed); answer != nil {
 		return answer
 	}
@@ -129,6 +145,8 @@ func (f *fake) answer(frame []byte) []string {
 		switch {
 		case f.mode == "circle":
 			return result(`{"tools":[],"nextCursor":"again"}`)
+		case f.mode == "endless":
+			return result(fmt.Sprintf(`{"tools":[],"nextCursor":"%d"}`, f.listed.Add(1)))
 		case f.mode == "no-tools-answer":
 			return nil
 		case f.mode == "no-list":

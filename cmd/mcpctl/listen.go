@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,7 +14,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/listing"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/doc"
@@ -35,6 +38,7 @@ URIs only changes of those resources. --call starts what only one session sees. 
 	}
 	flags.Texts(cmd.Flags(), &l.calls, "call", "first call this `tool`, which needs no arguments, in the same session (repeatable)")
 	cmd.Flags().IntVar(&l.count, "count", 0, "end after `N` messages; 0 means never")
+	cmd.Flags().BoolVarP(&l.yes, "yes", "y", false, "call a tool that is marked destructive without a question")
 	l.talk.register(cmd.Flags())
 	return cmd
 }
@@ -48,6 +52,7 @@ type listenRun struct {
 	talk  talkFlags
 	calls []string
 	count int
+	yes   bool
 }
 
 func (l *listenRun) run(cmd *cobra.Command, args []string) error {
@@ -68,13 +73,16 @@ func (l *listenRun) run(cmd *cobra.Command, args []string) error {
 	}
 	var heard atomic.Int64
 	var on atomic.Bool // not while the server starts
-	enough := make(chan struct{})
+	enough, gone := make(chan struct{}), make(chan struct{})
+	unread := sync.OnceFunc(func() { close(gone) })
 	a.dial.Heard = func(m *doc.Value) {
 		if !on.Load() || !l.wants(m.Get("method").Str(), len(uris) > 0) {
 			return
 		}
 		if n := heard.Add(1); l.count == 0 || n <= int64(l.count) {
-			_ = l.print(m) // Lost reports a broken pipe
+			if l.print(m) != nil {
+				unread() // Lost reports it
+			}
 			if n == int64(l.count) {
 				close(enough)
 			}
@@ -86,14 +94,23 @@ func (l *listenRun) run(cmd *cobra.Command, args []string) error {
 		if err != nil {
 			return err
 		}
-		for _, tool := range l.calls {
-			sent := connect.Sent{Method: mcp.MethodToolsCall, Tool: tool, Acts: true}
-			if _, err := a.dial.Request(ctx, c, sent, console.Encode(map[string]string{"name": tool})); err != nil {
-				return withTool(err, tool)
+		for _, name := range l.calls {
+			tool, err := listing.Tool(ctx, a.dial, c, name)
+			if err != nil {
+				return &explain.NotCalled{Err: err}
+			}
+			if err := a.consent(ctx, tool, l.yes); err != nil {
+				return err
+			}
+			sent := connect.Sent{Method: mcp.MethodToolsCall, Tool: name, Acts: true}
+			if _, err := a.dial.Request(ctx, c, sent, console.Encode(map[string]string{"name": name})); err != nil {
+				return withTool(err, name)
 			}
 		}
 		select {
 		case <-enough:
+			return nil
+		case <-gone:
 			return nil
 		case <-c.Done():
 			return c.Alive(ctx) // has the reason

@@ -59,8 +59,11 @@ func outputLost(err error, sent connect.Sent) *failure.Failure {
 		f = failure.New(failure.KindOutputClosed, sent.Delivery, "the reader closed the output before it was complete")
 		f.Silent = !sent.Acts
 	}
-	if sent.Tool != "" && sent.Delivery == mcperrors.Answered {
+	switch {
+	case sent.Tool != "" && sent.Delivery == mcperrors.Answered:
 		f.Note = failure.NoteRepeat
+	case sent.Acts && sent.Delivery == mcperrors.Unknown:
+		f.Note = failure.NoteMayRun
 	}
 	return f
 }

@@ -82,6 +82,9 @@ func (f *Flags) New(c *console.Console, asks bool, files *operand.Files) (*Answe
 	return a, nil
 }
 
+// Shares reports whether there are roots to share.
+func (a *Answers) Shares() bool { return a != nil && a.roots != nil }
+
 // Interrupts sets the status line that questions interrupt.
 func (a *Answers) Interrupts(s *console.Status) { a.status = s }
 

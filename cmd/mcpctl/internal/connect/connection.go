@@ -2,6 +2,7 @@ package connect
 
 import (
 	"bytes"
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,7 @@ type Connection struct {
 	stage stage
 
 	toolChanges atomic.Uint64
+	rootsAsked  atomic.Bool
 }
 
 // Failed is an error of the client, with the server it is about.
@@ -49,7 +51,7 @@ func (c *Connection) ToolChanges() uint64 { return c.toolChanges.Load() }
 
 // received takes a message in the order of arrival, before an answer that follows it.
 func (c *Connection) received(frame []byte) {
-	if !bytes.Contains(frame, []byte("list_changed")) {
+	if !bytes.Contains(frame, []byte("list_changed")) && !bytes.Contains(frame, []byte("roots")) {
 		return
 	}
 	message, err := doc.Parse(frame)
@@ -57,9 +59,35 @@ func (c *Connection) received(frame []byte) {
 		return // the client reports it
 	}
 	for _, m := range append(message.Items(), message) { // a batch has several
-		if m.Get("method").Str() == mcp.MethodToolsListChanged {
+		switch m.Get("method").Str() {
+		case mcp.MethodToolsListChanged:
 			c.toolChanges.Add(1)
+		case mcp.MethodRootsList:
+			c.rootsAsked.Store(true)
 		}
+	}
+}
+
+// How long a server has to ask for roots after the handshake, and to take them in.
+const (
+	rootsAsk  = 300 * time.Millisecond
+	rootsTake = 100 * time.Millisecond
+)
+
+// shareRoots gives a server that asks for roots right after the handshake time to take them in. Nothing
+// in the protocol says when it has: server-filesystem refuses a call that comes at once.
+func (c *Connection) shareRoots(ctx context.Context) {
+	if c.ProtocolVersion().Era() == mcp.EraStateless { // calls carry them
+		return
+	}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(rootsAsk); !c.rootsAsked.Load() && time.Now().Before(end) && ctx.Err() == nil; {
+		<-tick.C
+	}
+	if c.rootsAsked.Load() {
+		tick.Reset(rootsTake)
+		<-tick.C
 	}
 }
 

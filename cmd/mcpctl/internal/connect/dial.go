@@ -206,6 +206,9 @@ func (d *Dialer) With(ctx context.Context, t target.Target, f func(ctx context.C
 		return err
 	}
 	defer c.close()
+	if d.Replies.Shares() {
+		c.shareRoots(ctx)
+	}
 	if err = d.askForLogs(ctx, c); err == nil {
 		err = f(ctx, c)
 	}
@@ -276,6 +279,8 @@ func (d *Dialer) Request(ctx context.Context, c *Connection, r Sent, params any,
 // Record runs what sends a request of the command, shows meanwhile what it waits for, and records
 // the delivery.
 func (d *Dialer) Record(r Sent, waits string, send func() error) error {
+	r.Delivery = mcperrors.Unknown
+	d.Sent = r // calls of a batch are explained while others are sent
 	d.show.Begin(waits)
 	err := send()
 	d.show.End()

@@ -34,13 +34,20 @@ var Lists = []List{
 	{"prompts", mcp.MethodPromptsList, "prompts", "prompts", "name"},
 }
 
+// mostPages and mostBytes bound a list, as they bound those of the client: a server may never come to
+// an end.
+const (
+	mostPages = 1_000
+	mostBytes = 64 << 20
+)
+
 // Walk reads a list page by page. It keeps the bytes received, so that one invalid
 // item does not lose the rest. page gets each result unchanged; it may be nil.
 func Walk(ctx context.Context, d *connect.Dialer, c *connect.Connection, l List, page func(raw json.RawMessage) error) ([]*doc.Value, error) {
 	var items []*doc.Value
 	var pages []json.RawMessage
 	var cursor *doc.Value
-	seen := map[string]bool{}
+	seen, size := map[string]bool{}, 0
 	for {
 		var params any
 		if cursor != nil {
@@ -73,8 +80,14 @@ func Walk(ctx context.Context, d *connect.Dialer, c *connect.Connection, l List,
 			}
 			return items, nil
 		}
-		if seen[cursor.Str()] {
+		size += len(raw)
+		switch {
+		case seen[cursor.Str()]:
 			return nil, c.Broken("the pages of %s never end: the server sent the same cursor twice", l.Method)
+		case len(pages) == mostPages:
+			return nil, c.Broken("the pages of %s never end: there are more than %d", l.Method, mostPages)
+		case size > max(mostBytes, int(d.Flags.MaxMessage)):
+			return nil, c.Broken("the pages of %s have more than %d MiB", l.Method, size>>20)
 		}
 		seen[cursor.Str()] = true
 	}
