@@ -90,6 +90,9 @@ var programs = map[string]func(){
 				return
 			case "crash":
 				exit(1)
+			case "crash and mutter":
+				fmt.Fprintln(os.Stderr, "could not say much")
+				exit(1)
 			case "crash and say why":
 				fmt.Fprintln(os.Stderr, "fatal: out of luck")
 				exit(1)

@@ -224,10 +224,14 @@ const (
 
 // old reports whether a line explains no failure of a request. since is the number of lines when
 // the request was sent. A line that is read right after the last answer was written before it,
-// unless it looks like an error.
-func (p *process) old(line ringLine, since int64) bool {
+// unless it looks like an error. After an exit everything since the request counts: a program that
+// crashes at once says so in words of its own.
+func (p *process) old(line ringLine, since int64, exited bool) bool {
 	if line.number < min(since, p.explainedAt.Load()) {
 		return true
+	}
+	if exited && line.number >= since {
+		return false
 	}
 	answered, asked := time.Duration(p.answeredAt.Load()), time.Duration(p.askedAt.Load())
 	if read := line.at.Sub(p.began); answered == 0 || read-answered > stderrLag || asked != 0 && read-asked > stderrQuick {
@@ -250,7 +254,6 @@ func (p *process) settle(rpc *jsonrpc.Conn) {
 // failed request was sent. Those lines explain nothing, unless they came after the last answer.
 func (p *process) evidence(since int64) *mcperrors.ProcessEvidence {
 	e := &mcperrors.ProcessEvidence{Command: p.argv, PID: p.cmd.Process.Pid, Age: time.Since(p.began)}
-	e.Stderr, e.Earlier = p.stderrLines.lines(func(line ringLine) bool { return p.old(line, since) })
 	if first := p.firstNoise.Load(); first != nil {
 		e.Noise = *first
 	}
@@ -262,6 +265,7 @@ func (p *process) evidence(since int64) *mcperrors.ProcessEvidence {
 		e.Signal = signalName(p.cmd.ProcessState)
 	default:
 	}
+	e.Stderr, e.Earlier = p.stderrLines.lines(func(line ringLine) bool { return p.old(line, since, e.Exited) })
 	return e
 }
 

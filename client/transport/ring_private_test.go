@@ -89,19 +89,20 @@ func TestLinesThatComeLate(t *testing.T) {
 		line            string
 		answered, asked time.Duration // 0: not yet
 		read            time.Duration
-		old             bool
+		exited, old     bool
 	}{
-		{"right after the answer", "Starting default (STDIO) server...", 50 * ms, 0, 51 * ms, true},
-		{"right after the request, too", "Starting default (STDIO) server...", 50 * ms, 51 * ms, 52 * ms, true},
-		{"an error", "Error: out of luck", 50 * ms, 51 * ms, 52 * ms, false},
-		{"a while after the request", "bye", 50 * ms, 51 * ms, 60 * ms, false},
-		{"a while after the answer", "bye", 50 * ms, 0, 90 * ms, false},
-		{"long after the answer, right after the request", "bye", 50 * ms, 500 * ms, 501 * ms, false},
-		{"before any answer", "Starting default (STDIO) server...", 0, 0, 1 * ms, false},
+		{"right after the answer", "Starting default (STDIO) server...", 50 * ms, 0, 51 * ms, false, true},
+		{"right after the request, too", "Starting default (STDIO) server...", 50 * ms, 51 * ms, 52 * ms, false, true},
+		{"the same of a program that has exited", "segfault!", 50 * ms, 51 * ms, 52 * ms, true, false},
+		{"an error", "Error: out of luck", 50 * ms, 51 * ms, 52 * ms, false, false},
+		{"a while after the request", "bye", 50 * ms, 51 * ms, 60 * ms, false, false},
+		{"a while after the answer", "bye", 50 * ms, 0, 90 * ms, false, false},
+		{"long after the answer, right after the request", "bye", 50 * ms, 500 * ms, 501 * ms, false, false},
+		{"before any answer", "Starting default (STDIO) server...", 0, 0, 1 * ms, false, false},
 	} {
 		p := &process{began: time.Now()}
 		p.answeredAt.Store(int64(tt.answered))
 		p.askedAt.Store(int64(tt.asked))
-		require.Equal(t, tt.old, p.old(ringLine{tt.line, 0, p.began.Add(tt.read)}, 0), tt.name)
+		require.Equal(t, tt.old, p.old(ringLine{tt.line, 0, p.began.Add(tt.read)}, 0, tt.exited), tt.name)
 	}
 }

@@ -33,6 +33,7 @@ func TestCommandStderrExplains(t *testing.T) {
 		{"an answer without a handshake", "", true, []string{"list"}, false, "crash and say why", []string{started, why}, []string{why}},
 		{"after the handshake", "initialize", true, nil, false, "crash", []string{started}, nil},
 		{"after the handshake, with a reason", "initialize", true, nil, false, "crash and say why", []string{started, why}, []string{why}},
+		{"after the handshake, with words that look like no error", "initialize", true, nil, false, "crash and mutter", []string{started, said}, []string{said}},
 		{"what was said before an answer", "initialize", true, []string{"say", "list"}, false, "crash and say why", []string{started, said, why}, []string{why}},
 		{"what was said after the last answer", "initialize", true, []string{"list"}, true, "crash", []string{started, said}, []string{said}},
 	} {
