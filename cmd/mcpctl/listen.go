@@ -64,6 +64,9 @@ func (l *listenRun) run(cmd *cobra.Command, args []string) error {
 	if l.count < 0 {
 		return unsent("--count must not be negative")
 	}
+	if a.console.Format == console.JSON {
+		return unsent("listen prints a line of JSON for each message: use -o ndjson")
+	}
 	if err := l.talk.begin(a); err != nil {
 		return err
 	}
