@@ -52,7 +52,9 @@ func firstAnswer(t *engine.Trial, s *wire.Session, id string) (wire.Inbound, err
 	defer func() { s.Timeout = wait }()
 	var again *wire.Inbound
 	for {
-		in, err := s.Next(t.Ctx, func(in wire.Inbound) bool { return in.IsResponse() || in.Ended && in.To == id })
+		in, err := s.Next(t.Ctx, func(in wire.Inbound) bool {
+			return in.IsResponse() && (in.To == "" || in.To == id) || in.Ended && in.To == id
+		})
 		if err != nil && again != nil {
 			s.Doubt = nil
 			return *again, nil

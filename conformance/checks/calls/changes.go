@@ -25,6 +25,8 @@ type watched struct {
 	s *wire.Session
 	// contents are those of the last read, by URI, of the resources that only calls change.
 	contents map[string]string
+	// since is the number of messages that had come before that read, or up to the news of its change.
+	since map[string]int
 	// said are the resources that change, as the user says.
 	said map[string]bool
 	sub  *talk.Subscription // of the stateless era
@@ -33,7 +35,7 @@ type watched struct {
 // runChanges subscribes to the first resources, and to those that calls change, as the user says.
 // It makes calls and reads the resources: one that has changed has news.
 func runChanges(t *engine.Trial) {
-	w := &watched{verdicts: verdicts{}, t: t, s: t.Fresh(), contents: map[string]string{}, said: map[string]bool{}}
+	w := &watched{verdicts: verdicts{}, t: t, s: t.Fresh(), contents: map[string]string{}, since: map[string]int{}, said: map[string]bool{}}
 	over, uris := budget(t), w.uris()
 	if t.Rev.Stateless() {
 		if !w.listen(map[string]any{"resourceSubscriptions": uris}) {
@@ -122,6 +124,7 @@ func (w *watched) watch(uri string) {
 		return
 	}
 	text := w.read(uri)
+	w.since[uri] = len(w.s.Unsolicited)
 	if w.read(uri) == text && text != "" {
 		w.contents[uri] = text
 	}
@@ -166,7 +169,6 @@ func mayChange(t *engine.Trial) []call {
 // call makes a call and looks for the news of what it has changed.
 func (w *watched) call(c call) {
 	changes := w.t.Rev.Opts.Calls.Tools[c.tool.Name].Changes
-	had := len(w.s.Unsolicited)
 	a, err := ask(w.t, w.s, c, nil)
 	if wire.IsLost(err) {
 		w.contents = nil // another check judges it
@@ -177,13 +179,16 @@ func (w *watched) call(c call) {
 		return
 	}
 	for uri, before := range w.contents {
+		had, now := w.since[uri], len(w.s.Unsolicited)
 		after := w.read(uri)
+		w.since[uri] = now
 		said := slices.Contains(changes, uri)
 		if !said && (after == "" || after == before) {
 			continue
 		}
 		w.contents[uri] = after
-		came := w.news(uri, had)
+		at, came := w.news(uri, had)
+		w.since[uri] = max(now, at)
 		if !came && !said && w.read(uri) != after { // it changes without calls, such as a clock
 			delete(w.contents, uri)
 			continue
@@ -195,18 +200,19 @@ func (w *watched) call(c call) {
 	}
 }
 
-// news reports whether the notification of a changed resource has come since the call, or comes.
-func (w *watched) news(uri string, had int) bool {
+// news is newsSince for the notification of a changed resource.
+func (w *watched) news(uri string, had int) (after int, came bool) {
 	return newsSince(w.t, w.s, had, func(in wire.Inbound) bool {
 		return in.Method() == mcp.MethodResourcesUpdated && strings.HasPrefix(rawjson.Text(wire.Param(in, "uri")), uri)
 	})
 }
 
 // newsSince waits for a notification, unless it is among the messages after the first had ones, and
-// reports whether it came.
-func newsSince(t *engine.Trial, s *wire.Session, had int, fits func(wire.Inbound) bool) bool {
-	if slices.ContainsFunc(s.Unsolicited[min(had, len(s.Unsolicited)):], fits) {
-		return true
+// reports whether it came. after is the number of messages up to it.
+func newsSince(t *engine.Trial, s *wire.Session, had int, fits func(wire.Inbound) bool) (after int, came bool) {
+	had = min(had, len(s.Unsolicited))
+	if i := slices.IndexFunc(s.Unsolicited[had:], fits); i >= 0 {
+		return had + i + 1, true
 	}
 	wait := s.Timeout
 	s.Timeout = min(wait, wire.NewsWait)
@@ -215,5 +221,5 @@ func newsSince(t *engine.Trial, s *wire.Session, had int, fits func(wire.Inbound
 	if errors.Is(err, wire.ErrLate) {
 		s.Doubt = nil
 	}
-	return err == nil
+	return len(s.Unsolicited), err == nil
 }

@@ -47,6 +47,7 @@ func runLists(t *engine.Trial) {
 			continue
 		}
 		before, listed := namesIn(t, s, list.kind)
+		had := len(s.Unsolicited) // news may come on the way of a list that does not have it yet
 		again, _ := namesIn(t, s, list.kind)
 		if !listed || again != before { // another check judges it, or it changes without calls
 			continue
@@ -56,20 +57,21 @@ func runLists(t *engine.Trial) {
 				break
 			}
 			t.Step(s)
-			had := len(s.Unsolicited)
 			_, err := ask(t, s, c, nil)
 			if wire.IsLost(err) {
 				break // another check judges it
 			}
 			t.NoError(err)
+			now := len(s.Unsolicited)
 			after, listed := namesIn(t, s, list.kind)
 			if !listed {
 				break
 			}
 			if after == before {
+				had = now
 				continue
 			}
-			came := newsSince(t, s, had, func(in wire.Inbound) bool { return in.Method() == list.news })
+			at, came := newsSince(t, s, had, func(in wire.Inbound) bool { return in.Method() == list.news })
 			if again, _ := namesIn(t, s, list.kind); !came && again != after {
 				break // it changes without calls
 			}
@@ -77,7 +79,7 @@ func runLists(t *engine.Trial) {
 				break
 			}
 			v.see(t, "CALL-10/"+list.kind.Member, came, fmt.Sprintf("%s within %s", list.news, wire.NewsWait), "%s: it changed the list of %s, and no news came", c, list.kind.Member)
-			before = after
+			before, had = after, max(now, at)
 		}
 	}
 	readAdded(t, s, listed)

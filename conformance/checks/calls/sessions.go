@@ -136,7 +136,7 @@ func (p *pair) progress(all []wire.Tool, over func() bool) {
 		if ok && len(own) == 0 && i < len(known) { // it may report now and then
 			own, others, ok = p.call(c, token, mcp.MethodProgress)
 		}
-		lost := ok && len(own) == 0 && i < len(known)
+		lost := ok && len(own) == 0 && i < len(known) && p.reportsToNewest(c, token)
 		stray := slices.ContainsFunc(others, func(in wire.Inbound) bool { return rawjson.Text(wire.Param(in, "progressToken")) == token })
 		if lost || stray || len(own) > 0 {
 			p.see(p.t, "CALL-12/progress", !stray && !lost, "progress in the session of the call only",
@@ -144,6 +144,18 @@ func (p *pair) progress(all []wire.Tool, over func() bool) {
 			return // one is enough
 		}
 	}
+}
+
+// reportsToNewest makes a call in a session that is newer than both, and reports whether progress comes: a
+// tool may have reported only while it had work to do.
+func (p *pair) reportsToNewest(c call, token any) bool {
+	s := p.t.Fresh()
+	listenOnGet(p.t, s)
+	_, err := ask(p.t, s, c, token)
+	p.t.NoError(err)
+	_, err = s.Settle(p.t.Ctx)
+	p.t.NoError(err)
+	return len(s.Notifications(mcp.MethodProgress)) > 0
 }
 
 // level sets the log level of the second session to the highest one, and makes a call that logs.
@@ -188,7 +200,7 @@ func (p *pair) news(over func() bool) {
 	if !p.t.Rev.Capabilities.Has("resources.subscribe") {
 		return
 	}
-	w := &watched{verdicts: p.verdicts, t: p.t, s: p.own, contents: map[string]string{}, said: map[string]bool{}}
+	w := &watched{verdicts: p.verdicts, t: p.t, s: p.own, contents: map[string]string{}, since: map[string]int{}, said: map[string]bool{}}
 	for _, uri := range w.uris() {
 		_, err := p.own.Request(p.t.Ctx, mcp.MethodResourcesSubscribe, map[string]any{"uri": uri})
 		p.t.NoError(err)

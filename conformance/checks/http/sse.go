@@ -233,8 +233,13 @@ func runStreamSession(t *engine.Trial) {
 	other.PostURL = w.PostURL
 	// The server learns of the end when it next looks at the connection.
 	var a *wire.HTTPAnswer
+	ping := func() (*wire.HTTPAnswer, error) {
+		body := talk.PingMessage(s)
+		s.Expect(body)
+		return talk.ExchangeHTTP(t, s, http.MethodPost, body, nil)
+	}
 	for deadline := time.Now().Add(min(s.Timeout, 5*time.Second)); ; {
-		if a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), nil); refusedOnly(a, err) || time.Now().After(deadline) || t.Ctx.Err() != nil {
+		if a, err = ping(); refusedOnly(a, err) || time.Now().After(deadline) || t.Ctx.Err() != nil {
 			break
 		}
 		if wire.Pause(t.Ctx, 50*time.Millisecond) != nil {
@@ -242,20 +247,25 @@ func runStreamSession(t *engine.Trial) {
 		}
 	}
 	t.Check("OLD-05/gone", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
-	other.PostURL = neverNamed(live)
-	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), nil)
+	other.PostURL = neverNamed(live, w.PostURL)
+	a, err = ping()
 	t.Check("OLD-05/unknown", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 }
 
-// neverNamed is an endpoint like a given one, whose session does not exist: its
-// last letter or digit is another.
-func neverNamed(endpoint string) string {
-	i := strings.LastIndexFunc(endpoint, func(c rune) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' })
-	other := "0"
-	if endpoint[i] == '0' {
-		other = "1"
+// neverNamed is an endpoint like two given ones, whose session does not exist: the last letter or digit
+// of what differs between them is another.
+func neverNamed(endpoint, second string) string {
+	end := len(endpoint)
+	for n := len(second); end > 0 && n > 0 && endpoint[end-1] == second[n-1]; n-- {
+		end--
 	}
-	return endpoint[:i] + other + endpoint[i+1:]
+	i := strings.LastIndexFunc(endpoint[:end], func(c rune) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' })
+	for _, c := range "012" {
+		if other := endpoint[:max(i, 0)] + string(c) + endpoint[i+1:]; other != endpoint && other != second {
+			return other
+		}
+	}
+	return endpoint
 }
 
 func runForeignStreams(t *engine.Trial) {

@@ -24,6 +24,7 @@ func lifecycleScenarios() []engine.Scenario {
 func runInitializeResult(t *engine.Trial) {
 	s := t.Raw()
 	a, err := s.Initialize(t.Ctx, t.Rev.Asked)
+	talk.StopIfFull(t, a, err)
 	if err != nil {
 		t.Fail("LC-01/answered", "a result", err.Error())
 		t.Stop(err)

@@ -123,6 +123,9 @@ func (t *Trial) unsure(status conformance.Status) string {
 	if s != nil && s.Flooded && (status == conformance.Pass || status == conformance.Fail || status == conformance.Warn) {
 		return "the server sent more than the suite keeps, and the message may be among the dropped ones"
 	}
+	if s != nil && sessionEnded(s) && status != conformance.Skip {
+		return "the server ended the session with 404, as it may"
+	}
 	if s == nil || s.Closed || s.Doubt == nil {
 		return ""
 	}
@@ -146,6 +149,17 @@ func (t *Trial) unsure(status conformance.Status) string {
 	case conformance.Skip, conformance.Inconclusive, conformance.Error:
 	}
 	return ""
+}
+
+// sessionEnded reports whether the server has ended a session over HTTP.
+func sessionEnded(s *wire.Session) bool {
+	w, ok := s.Conn.(*wire.HTTPConn)
+	return ok && w.SessionEnded()
+}
+
+// endedSession reports whether the server has ended a session of the scenario.
+func (t *Trial) endedSession() bool {
+	return t.session != nil && sessionEnded(t.session) || slices.ContainsFunc(t.own, sessionEnded)
 }
 
 // exitAtStart describes how a program exited before it answered anything. It returns "" if

@@ -249,6 +249,14 @@ func (l *RevisionRun) perform(ctx context.Context, t *Trial) {
 		defer cancel()
 		err = l.try(bounded, t)
 	}
+	if t.endedSession() && ctx.Err() == nil { // once more, in sessions of its own
+		t.close()
+		l.CloseShared()
+		*t = Trial{Rev: l, Scenario: t.Scenario, Calls: t.Calls, lastTime: t.lastTime, results: slices.Clone(skipped), alone: true}
+		bounded, cancel := context.WithTimeout(ctx, l.patience())
+		defer cancel()
+		err = l.try(bounded, t)
+	}
 	if (len(t.late) > 0 || late(err)) && ctx.Err() == nil {
 		if starved := l.starvation(); starved >= busyMachine {
 			t.close()

@@ -90,6 +90,9 @@ func (o *Observer) Outcome(id string) (looked int, broken []Violation) {
 
 // Message judges one message of a session.
 func (o *Observer) Message(s *wire.Session, in wire.Inbound) {
+	if in.ToNotification() && in.Method() == "" {
+		return // HTTP-04/accepted judges that there is a body at all
+	}
 	batch := rawjson.IsArray(in.Data) && json.Valid(in.Data) // a line of a log may begin with "[", too
 	switch kind := s.Conn.Transport(); {
 	case kind == conformance.TransportStdio:
@@ -226,7 +229,7 @@ func (o *Observer) CallResult(a wire.Answer, revision mcp.Version) {
 	} else {
 		o.See(SeenIsError, true, a.In, "")
 	}
-	if raw, ok := result["structuredContent"]; ok && revision.Era() == mcp.EraSession {
+	if raw, ok := result["structuredContent"]; ok && revision.Era() == mcp.EraSession && revision.AtLeast(mcp.Version2025_06_18) {
 		o.See(SeenStructure, len(raw) > 0 && raw[0] == '{', a.In, "structuredContent is %s", rawjson.Clip(string(raw), 40))
 	}
 }

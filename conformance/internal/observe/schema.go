@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"bytes"
 	"compress/gzip"
 	"embed"
 	"encoding/json"
@@ -54,6 +55,9 @@ var schemasOf = sync.OnceValue(func() map[mcp.Version]*wireSchemas {
 			w.container = "$defs"
 		}
 		w.defs, _ = rawjson.Object(doc[w.container])
+		if raw := w.defs["JSONValue"]; raw != nil { // schema.ts, the source of truth, has null and fractions, too
+			w.defs["JSONValue"] = bytes.Replace(raw, []byte(`"integer"`), []byte(`"number","null"`), 1)
+		}
 		for name, raw := range w.defs {
 			var d struct {
 				Properties struct{ Method struct{ Const string } }

@@ -3,6 +3,7 @@ package talk
 import (
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
@@ -122,7 +123,17 @@ func Offer(t *engine.Trial, v mcp.Version) (*wire.Session, wire.Answer, error) {
 	}
 	s := t.Raw()
 	a, err := s.Initialize(t.Ctx, v)
+	StopIfFull(t, a, err)
 	return s, a, err
+}
+
+// StopIfFull ends the scenario if the server has no room for another session, or wants fewer requests:
+// it need not take any number of them.
+func StopIfFull(t *engine.Trial, a wire.Answer, err error) {
+	switch wire.StatusOf(err) {
+	case http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		t.Stop(fmt.Errorf("the server refuses another session: %s", a.OrError(err)))
+	}
 }
 
 // StrayOrSilence describes what came uncalled for, or why nothing can come.

@@ -66,6 +66,8 @@ type HTTPConn struct {
 	mu       sync.Mutex
 	closed   bool
 	session  string // the session id, from the answer to initialize
+	deleted  bool   // the suite has ended the session
+	ended    bool   // the server has ended it
 	nameless int
 	revision string              // the negotiated revision, sent with each request once set
 	routes   bool                // headers name the method and what it is about
@@ -130,6 +132,10 @@ func (w *HTTPConn) request(ctx context.Context, method string, body []byte, with
 		}
 	case http.MethodGet:
 		req.Header.Set("Accept", MediaStream)
+	case http.MethodDelete:
+		w.mu.Lock()
+		w.deleted = true
+		w.mu.Unlock()
 	}
 	for name := range with {
 		req.Header.Del(name)
@@ -219,15 +225,22 @@ func (w *HTTPConn) Abandon(token string) {
 	}
 }
 
+// notificationToken begins the tokens of notifications.
+const notificationToken = "~"
+
 // token identifies the response to a message: by its id, or by a number.
 func (w *HTTPConn) token(data []byte) string {
-	if id := Received(data, nil).ID(); id != "" {
-		return id
+	in, kind := Received(data, nil), "#"
+	if in.ID() != "" {
+		return in.ID()
+	}
+	if in.Method() != "" {
+		kind = notificationToken
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.nameless++
-	return "#" + strconv.Itoa(w.nameless)
+	return kind + strconv.Itoa(w.nameless)
 }
 
 // begin counts a reader, unless the connection is closed.
@@ -258,11 +271,35 @@ func (w *HTTPConn) SessionID() string {
 	return w.session
 }
 
+// noteEnd notes that the server has ended the session: it answers a message of the session with 404, and
+// not with an error of the message itself.
+func (w *HTTPConn) noteEnd(resp *http.Response, in Inbound, to string) {
+	ofMessage := in.IsResponse() && in.ID() == to && in.ID() != "" && !ToAnswer(in).HasCode(nil, codeNoSession)
+	req := resp.Request
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if resp.StatusCode == http.StatusNotFound && !ofMessage && !w.deleted && req.Method == http.MethodPost &&
+		w.session != "" && req.Header.Get(HeaderSession) == w.session && req.URL.String() == cmp.Or(w.PostURL, w.At.URL) {
+		w.ended = true
+	}
+}
+
+// codeNoSession is the error that servers give for a session that is over.
+const codeNoSession = -32001
+
+// SessionEnded reports whether the server has ended the session, as it may at any time (2025-11-25,
+// basic/transports#session-management).
+func (w *HTTPConn) SessionEnded() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ended
+}
+
 // SetSession sets the session id of later requests and of Close.
 func (w *HTTPConn) SetSession(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.session = id
+	w.session, w.deleted = id, true // nothing is known of its end
 }
 
 // negotiated sets the revision header of later requests.
@@ -339,12 +376,14 @@ func (w *HTTPConn) readBody(resp *http.Response, info *conformance.HTTPInfo, end
 	case err != nil:
 		in.Err = err
 	case len(bytes.TrimSpace(body)) == 0:
+		w.noteEnd(resp, in, end.To)
 		w.trace.Add(conformance.FromServer, nil, info, "no body")
 		return
 	default:
 		in = Received(body, info)
 		in.To = end.To
 	}
+	w.noteEnd(resp, in, end.To)
 	if in.Err != nil && resp.StatusCode >= 300 {
 		// The body of a refusal need not be a message.
 		w.trace.Add(conformance.FromServer, body, info, "")

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 )
@@ -40,7 +42,35 @@ func (w *HTTPConn) exchange(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrClosed, err)
 	}
+	if wait := retryAfter(resp); wait > 0 && !w.At.Once && (req.Body == nil || req.GetBody != nil) {
+		_ = resp.Body.Close() // it was refused
+		if err := Pause(req.Context(), wait); err != nil {
+			return nil, err
+		}
+		if req.Body != nil {
+			if req.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+		return w.exchange(req)
+	}
 	return resp, nil
+}
+
+// mostRetryAfter is the longest that the suite waits because a server asks for it.
+const mostRetryAfter = 5 * time.Second
+
+// retryAfter returns how long a server that limits its requests wants the next one to wait, 0 if it does
+// not say, or wants more than the suite has.
+func retryAfter(resp *http.Response) time.Duration {
+	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
+		return 0
+	}
+	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+	if wait := time.Duration(seconds) * time.Second; err == nil && wait <= mostRetryAfter {
+		return wait
+	}
+	return 0
 }
 
 // shown is the header of a request in a trace: without the headers of the caller, which are

@@ -44,6 +44,9 @@ var (
 	errTooLarge = fmt.Errorf("larger than %d MiB", MaxFrame>>20)
 )
 
+// ToNotification reports whether it is of the HTTP response to a notification.
+func (in Inbound) ToNotification() bool { return strings.HasPrefix(in.To, notificationToken) }
+
 // Frame is the message as evidence.
 func (in Inbound) Frame() conformance.Frame {
 	return conformance.Frame{Dir: conformance.FromServer, Data: bytes.Clone(in.Data[:min(len(in.Data), KeptBytes)]), Size: len(in.Data), HTTP: in.HTTP}

@@ -54,13 +54,29 @@ func (s *Silences) NoteWait(method string, took time.Duration, err error) {
 	}
 }
 
-// Lag is how long an answer is waited for: less from a subject that was silent three times. An
-// answer makes the wait long again.
+// Lag is how long an answer that need not come is waited for: less from a subject that was silent three
+// times, and more from one that is slow. An answer makes the wait long again.
 func (s *Silences) Lag() time.Duration {
 	if s.row.Load() < 3 {
-		return Lag
+		return max(Lag, s.pace())
 	}
-	return Lag / 5
+	return max(Lag/5, s.pace())
+}
+
+// Due is how long an answer that has to come is waited for once a ping after it was answered.
+func (s *Silences) Due() time.Duration { return max(time.Second, s.pace()) }
+
+// pace is four times the longest answer so far, but for requests that may take their time.
+func (s *Silences) pace() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	longest := time.Duration(0)
+	for method, took := range s.longest {
+		if method != mcp.MethodToolsCall && method != mcp.MethodInitialize {
+			longest = max(longest, took)
+		}
+	}
+	return 4 * longest
 }
 
 // Note counts the answer to a message, or the silence.

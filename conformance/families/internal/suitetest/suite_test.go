@@ -112,7 +112,7 @@ func (b broken) judge(t *testing.T, id, name string) conformance.Result {
 	})
 }
 
-// unhurried judges a check, and once more with more time if nothing came of it: an answer that was
+// unhurried judges a check, and once more with more time if it was left undecided: an answer that was
 // waited for in vain may have been on its way on a busy machine.
 func unhurried(t *testing.T, id string, opts conformance.Options, subject func(*conformance.Options) conformance.Subject) conformance.Result {
 	t.Helper()
