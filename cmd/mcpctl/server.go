@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/example"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
@@ -193,7 +194,7 @@ until its content changes. Read the printed command lines: they are what you tru
 			if revoke {
 				return trust(a, file, "")
 			}
-			names, servers, err := namedServers(a)
+			names, err := a.dial.Names(true)
 			if err != nil {
 				return err
 			}
@@ -204,13 +205,9 @@ until its content changes. Read the printed command lines: they are what you tru
 				f.Try = append(f.Try, "mcpctl server ls")
 				return f
 			}
-			for _, s := range servers {
-				if s.File == file {
-					does := s.URL
-					if s.Command != nil {
-						does = example.Quote(s.Command)
-					}
-					a.console.Note(visible.Line(s.Name + ": " + does))
+			for _, s := range names.Servers {
+				if s.In.Path == file && s.Err == nil && !s.Disabled {
+					a.console.Note(connect.AllowedLine(s.Entry))
 				}
 			}
 			return trust(a, file, names.Servers[at].Digest)

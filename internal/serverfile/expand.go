@@ -70,7 +70,7 @@ func valueOf(inner string, lookup Lookup) (string, error) {
 	}
 	if lookup != nil {
 		if value, ok := lookup(name); ok && (value != "" || fallback == "") {
-			return value, nil
+			return written(value, name, strings.TrimPrefix(fallback, ":-")), nil
 		}
 	}
 	if fallback != "" {
@@ -86,4 +86,13 @@ func valueOf(inner string, lookup Lookup) (string, error) {
 		return "", fmt.Errorf("the variable %s cannot be looked up here", name)
 	}
 	return "", fmt.Errorf("the variable %s is not set", name)
+}
+
+// written adds the default to the value of a lookup that leaves variables as they are written:
+// without it a person would not see what the default starts.
+func written(value, name, fallback string) string {
+	if reference := "${" + name; fallback != "" && value == reference+"}" {
+		return reference + ":-" + fallback + "}"
+	}
+	return value
 }

@@ -166,6 +166,7 @@ func (r *registryReader) variables(list []registryValue) error {
 		value, ok := "", false
 		if r.lookup != nil && v.Value == "" {
 			if value, ok = r.lookup(v.Name); ok {
+				value = written(value, v.Name, v.Default)
 				r.entry.Expanded = true
 			}
 		}
@@ -248,6 +249,7 @@ func (r *registryReader) input(id string, v registryValue) (text string, ok bool
 	}
 	if r.lookup != nil {
 		if text, ok = r.lookup("input:" + id); ok {
+			text = written(text, "input:"+id, v.Default)
 			r.entry.Expanded = true
 			r.entry.Secrets = append(r.entry.Secrets, text)
 			return text, true, nil

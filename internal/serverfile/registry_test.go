@@ -69,6 +69,12 @@ func TestRegistry(t *testing.T) {
 	var missing *InputError
 	require.ErrorAs(t, f.Entries[0].Err, &missing)
 	require.Equal(t, "root", missing.ID)
+
+	// A lookup that leaves variables as they are written leaves their defaults, too.
+	f, err = Parse([]byte(text), func(name string) (string, bool) { return "${" + name + "}", true })
+	require.NoError(t, err)
+	require.Contains(t, f.Entries[0].Args, "${input:units:-metric}")
+	require.Contains(t, f.Entries[0].Env, "MODE=${MODE:-fast}")
 }
 
 func TestClaudeCode(t *testing.T) {

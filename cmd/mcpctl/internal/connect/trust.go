@@ -14,6 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/serverfile"
 )
 
 // Trusted asks a person, once for a file, before a program that a name found in a project is
@@ -23,9 +24,23 @@ func (d *Dialer) Trusted(ctx context.Context, t target.Target) error {
 	if e == nil || e.Digest == "" || t.Argv == nil && !e.Expanded || d.Trusts(e.File, e.Digest) {
 		return nil
 	}
-	label, does := "starts", example.Quote(d.Secrets.Command(t.Argv))
-	if t.Argv == nil {
-		label, does = "sends", "your variables to "+target.Shown(t.URL)
+	names, err := d.Names(true)
+	if err != nil {
+		return err
+	}
+	var label, does string
+	var others []string
+	for _, s := range names.Servers {
+		switch {
+		case s.In.Path != e.File || s.Digest != e.Digest || s.Err != nil || s.Disabled:
+		case s.Name == e.Name:
+			label, does = Allowed(s.Entry)
+		default:
+			others = append(others, AllowedLine(s.Entry))
+		}
+	}
+	if does == "" {
+		return failure.Unsent("%s has just changed: repeat the command", e.File)
 	}
 	if !d.Console.Asks() || d.Flags.NoInput {
 		f := failure.New(failure.KindInputRequired, mcperrors.NotSent, "server %q is of a project file that you do not trust yet", e.Name)
@@ -37,6 +52,16 @@ func (d *Dialer) Trusted(ctx context.Context, t target.Target) error {
 	}
 	d.Console.Note(fmt.Sprintf("The server is of a project file:\n\n  server  %s\n  file    %s\n  %-6s  %s\n",
 		visible.Line(e.Name), visible.Line(e.File), label, visible.Line(does)))
+	if len(others) > 0 {
+		d.Console.Note("The other servers of this file:\n")
+		for _, line := range others[:min(len(others), maxOthers)] {
+			d.Console.Note("  " + line)
+		}
+		if more := len(others) - maxOthers; more > 0 {
+			d.Console.Note(fmt.Sprintf("  and %d more; mcpctl server ls lists them", more))
+		}
+		d.Console.Note("")
+	}
 	d.Console.Note("Trust all servers of this file until it changes? [y/N]")
 	switch yes, err := d.Console.Yes(ctx); {
 	case err != nil:
@@ -50,6 +75,43 @@ func (d *Dialer) Trusted(ctx context.Context, t target.Target) error {
 		d.Console.Warn("you will be asked again: %s", failure.RootCause(err))
 	}
 	return nil
+}
+
+// maxOthers is how many other servers of a file a question shows.
+const maxOthers = 10
+
+// Allowed is what the trust in a file allows one of its servers, in two parts. The entry is read
+// with its variables as they are written. Only the rules for secrets hide values, and not
+// [Dialer.Secrets]: those have all variables of a file, also what a variable makes the program load.
+func Allowed(e *serverfile.Entry) (label, does string) {
+	if e.Command == "" {
+		address, _, _ := strings.Cut(e.URL, "?") // a query often has a token
+		if !strings.Contains(address, "${") {
+			address = target.Shown(address)
+		}
+		if e.Expanded {
+			return "sends", "your variables to " + address
+		}
+		return "opens", address
+	}
+	if e.Dir != "" {
+		does = "cd " + example.Quote([]string{e.Dir}) + " && "
+	}
+	for _, set := range e.Env {
+		name, value, _ := strings.Cut(set, "=")
+		shown := name + "=" + mcperrors.Redact(value)
+		if mcperrors.SecretName(name) && variable.FindString(value) != value {
+			shown = name + "=[redacted]"
+		}
+		does += example.Quote([]string{shown}) + " "
+	}
+	return "starts", does + example.Quote(mcperrors.RedactCommand(append([]string{e.Command}, e.Args...)))
+}
+
+// AllowedLine is [Allowed] as a line with the name of the server.
+func AllowedLine(e *serverfile.Entry) string {
+	label, does := Allowed(e)
+	return visible.Line(example.Quote([]string{e.Name}) + ": " + label + " " + does)
 }
 
 // Trusts reports whether a person trusts a file with this content.

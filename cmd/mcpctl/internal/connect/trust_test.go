@@ -3,7 +3,12 @@ package connect
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -22,6 +27,23 @@ func TestTrusted(t *testing.T) {
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "APPDATA"} {
 		t.Setenv(name, folder)
 	}
+	t.Chdir(folder)
+	servers := `"x": {"command": "server", "args": ["--token=planted", "\u001b[2J"], "cwd": "/tmp/e v", "env": {
+			"NODE_OPTIONS": "--require /tmp/evil.js", "LD_PRELOAD": "${LIB:-/tmp/evil.so}", "API_KEY": "planted", "TOKEN": "${MINE}"}},
+		"y": {"url": "http://h/mcp?key=${KEY}"},
+		"z": {"command": "rm", "args": ["-rf", "--require /tmp/evil.js"]},
+		"off": {"command": "off", "disabled": true}`
+	for i := range 12 {
+		servers += fmt.Sprintf(`, "s%d": {"url": "http://u:planted@s%d/mcp"}`, i, i)
+	}
+	file := filepath.Join(folder, ".mcp.json")
+	write := func(more string) string {
+		text := `{"mcpServers": {` + servers + more + `}}`
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		digest := sha256.Sum256([]byte(text))
+		return hex.EncodeToString(digest[:])
+	}
+	digest := write("")
 	var stderr bytes.Buffer
 	asked := func(ctx context.Context, typed io.Reader, f flags.Global, to target.Target) error {
 		stderr.Reset()
@@ -31,17 +53,21 @@ func TestTrusted(t *testing.T) {
 		d.Secrets.Keep("token", "planted")
 		return d.Trusted(ctx, to)
 	}
-	program := target.Target{Argv: []string{"server", "--token=planted", "\x1b[2J"}, Entry: &target.Entry{File: "/p/.mcp.json", Name: "x", Digest: "d1"}}
-	url := target.Target{URL: "http://h/mcp?key=planted", Entry: &target.Entry{File: "/p/other.json", Name: "y", Digest: "d1", Expanded: true}}
+	program := target.Target{Argv: []string{"server"}, Entry: &target.Entry{File: file, Name: "x", Digest: digest}}
+	url := target.Target{URL: "http://h/mcp?key=planted", Entry: &target.Entry{File: file, Name: "y", Digest: digest, Expanded: true}}
 	ctx := t.Context()
 	for _, answer := range []string{"", "\n", "n\n", "yep\n"} {
 		err := asked(ctx, strings.NewReader(answer), flags.Global{}, program)
-		require.EqualError(t, err, "/p/.mcp.json is not trusted")
+		require.EqualError(t, err, file+" is not trusted")
 		var f *failure.Failure
 		require.ErrorAs(t, err, &f)
 		require.Equal(t, failure.KindInputRequired, f.Kind)
 	}
-	require.Contains(t, stderr.String(), "  server  x\n  file    /p/.mcp.json\n  starts  server ")
+	require.Contains(t, stderr.String(), "  server  x\n  file    "+file+"\n  starts  cd '/tmp/e v' && NODE_OPTIONS='--require /tmp/evil.js' "+
+		"LD_PRELOAD='${LIB:-/tmp/evil.so}' API_KEY='[redacted]' TOKEN='${MINE}' server --token='[redacted]' '␛[2J'\n")
+	require.Contains(t, stderr.String(), "\n  y: sends your variables to http://h/mcp\n  z: starts rm -rf '--require /tmp/evil.js'\n  s0: opens http://s0/mcp\n")
+	require.Contains(t, stderr.String(), "  s7: opens http://s7/mcp\n  and 4 more; mcpctl server ls lists them\n\nTrust all")
+	require.NotContains(t, stderr.String(), "off")
 	require.Contains(t, stderr.String(), "Trust all servers of this file until it changes? [y/N]")
 	require.NotContains(t, stderr.String(), "planted")
 	require.NotContains(t, stderr.String(), "\x1b")
@@ -56,9 +82,11 @@ func TestTrusted(t *testing.T) {
 	require.Equal(t, "for the call", string(rest))
 	require.NoError(t, asked(ctx, strings.NewReader(""), flags.Global{NoInput: true}, program))
 	require.Empty(t, stderr.String(), "once")
-	program.Entry.Digest = "d2"
+	program.Entry.Digest = write(`, "new": {"command": "ls"}`)
 	require.Error(t, asked(ctx, strings.NewReader("\n"), flags.Global{}, program), "it has changed")
-	own := target.Target{Argv: []string{"server"}, Entry: &target.Entry{File: "/p/.mcp.json"}}
+	url.Entry.Digest = "of another content"
+	require.ErrorContains(t, asked(ctx, strings.NewReader("y\n"), flags.Global{}, url), "has just changed")
+	own := target.Target{Argv: []string{"server"}, Entry: &target.Entry{File: file}}
 	require.NoError(t, asked(ctx, strings.NewReader(""), flags.Global{}, own))
 
 	canceled, cancel := context.WithCancel(ctx)
