@@ -279,7 +279,7 @@ func (a *app) operands(args []string, base string, baseSet bool) (*doc.Value, []
 	var object *doc.Value
 	var err error
 	if baseSet {
-		if object, err = operand.Base(base, files); err != nil {
+		if object, err = operand.Base("--json", base, files); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -336,7 +336,7 @@ func fakeHTTP(frames io.Writer) http.Handler {
 				return
 			}
 			if r.Header.Get("X-Test") != "" {
-				fmt.Fprintf(frames, "X-Test: %s\nUser-Agent: %s\n", r.Header.Get("X-Test"), r.UserAgent())
+				fmt.Fprintf(frames, "X-Test: %s\nUser-Agent: %s\nAuthorization: %s\n", r.Header.Get("X-Test"), r.UserAgent(), r.Header.Get("Authorization"))
 			}
 			answers := f.answer(body)
 			if len(answers) == 0 {

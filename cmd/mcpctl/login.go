@@ -22,6 +22,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/example"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -330,7 +331,7 @@ func (a *app) address(from string) (string, error) {
 	lines := bufio.NewScanner(io.LimitReader(in, 1<<20))
 	lines.Buffer(nil, 64<<10)
 	for lines.Scan() {
-		if line := strings.TrimSpace(lines.Text()); line != "" {
+		if line := strings.TrimSpace(string(operand.WithoutMark(lines.Bytes()))); line != "" {
 			return line, nil
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/example"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/proxy"
 )
@@ -122,7 +123,7 @@ func readToken(file string) ([]byte, error) {
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
 		return nil, fmt.Errorf("others can read it: run chmod 600 %s, and delete it first if they may have", example.Quote([]string{file}))
 	}
-	return os.ReadFile(file) //nolint:gosec // the user names it
+	return operand.ReadText(file)
 }
 
 // scheme is that of the proxy's URL.

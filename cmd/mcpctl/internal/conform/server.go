@@ -22,6 +22,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -264,7 +265,7 @@ func (s *suite) token(flag, value string) (string, error) {
 	if !ok {
 		return "", failure.Usage("--%s takes a file, because a command line is no place for a token: --%s @FILE", flag, flag)
 	}
-	data, err := os.ReadFile(name)
+	data, err := operand.ReadText(name)
 	if err != nil {
 		return "", failure.Usage("--%s: %v", flag, err)
 	}

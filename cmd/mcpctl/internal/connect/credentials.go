@@ -18,6 +18,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/example"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -175,7 +176,7 @@ func (d *Dialer) bearer(from string) (transport.Authorizer, error) {
 	} else {
 		text, err = os.ReadFile(file)
 	}
-	token := string(bytes.TrimSpace(text))
+	token := string(bytes.TrimSpace(operand.WithoutMark(text)))
 	switch {
 	case err != nil:
 		return nil, failure.Usage("--auth bearer: this file cannot be read: %s", failure.RootCause(err))

@@ -2,13 +2,13 @@ package connect
 
 import (
 	"cmp"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 )
 
@@ -32,7 +32,7 @@ var inheritance = map[string]transport.EnvPolicy{"none": transport.EnvNone, "saf
 func (d *Dialer) programEnv() ([]string, error) {
 	var out []string
 	for _, name := range d.Flags.EnvFiles {
-		data, err := os.ReadFile(name)
+		data, err := operand.ReadText(name)
 		if err != nil {
 			return nil, failure.Usage("--env-file: %v", err)
 		}

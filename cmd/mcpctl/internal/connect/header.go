@@ -2,10 +2,10 @@ package connect
 
 import (
 	"net/http"
-	"os"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/lazyregexp"
@@ -39,7 +39,7 @@ func (d *Dialer) typedHeader() (http.Header, error) {
 	for _, h := range d.Flags.Headers {
 		lines := []string{h}
 		if name, isFile := strings.CutPrefix(h, "@"); isFile {
-			data, err := os.ReadFile(name)
+			data, err := operand.ReadText(name)
 			if err != nil {
 				return nil, failure.Usage("-H: the file cannot be read: %s", failure.RootCause(err))
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/hostfile"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 )
 
@@ -20,7 +21,7 @@ func (d *Dialer) named() (target.Defaults, error) {
 			return target.Defaults{}, failure.Usage("--input takes K=VALUE, or K=@FILE")
 		}
 		if name, isFile := strings.CutPrefix(value, "@"); isFile {
-			text, err := os.ReadFile(name)
+			text, err := operand.ReadText(name)
 			if err != nil {
 				return target.Defaults{}, failure.Usage("--input %s: this file cannot be read: %s", id, failure.RootCause(err))
 			}

@@ -5,12 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
 )
 
 // programLogin is the file of --auth program:@FILE: how a program logs in without a person. What
@@ -41,7 +41,7 @@ func (d *Dialer) program(from string) (transport.Authorizer, error) {
 	if !ok {
 		return nil, failure.Usage("--auth program: takes a file: write --auth program:@FILE")
 	}
-	text, err := os.ReadFile(file)
+	text, err := operand.ReadText(file)
 	if err != nil {
 		return nil, failure.Usage("--auth program: this file cannot be read: %s", failure.RootCause(err))
 	}
@@ -76,7 +76,7 @@ func (d *Dialer) program(from string) (transport.Authorizer, error) {
 
 // tokenIn reads a token that a platform keeps in a file and replaces from time to time.
 func (d *Dialer) tokenIn(file string) (string, error) {
-	text, err := os.ReadFile(file)
+	text, err := operand.ReadText(file)
 	if err != nil {
 		return "", err
 	}

@@ -27,7 +27,7 @@ func roundTrip(t *testing.T, text string) (string, bool) {
 	files := &operand.Files{}
 	var ops []operand.Operand
 	if len(words) == 2 && words[0] == "--json" {
-		base, err = operand.Base(words[1], files)
+		base, err = operand.Base("--json", words[1], files)
 		require.NoError(t, err)
 	} else {
 		for _, w := range words {

@@ -3,9 +3,9 @@ package flags
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"os"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
 )
 
 // files are those of the flags about TLS, all PEM.
@@ -25,7 +25,7 @@ func (f *Global) readTLS() error {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if name := f.files.authorities; name != "" {
-		pem, err := os.ReadFile(name)
+		pem, err := operand.ReadText(name) // with a mark, its first certificate would be none
 		if err != nil {
 			return failure.Usage("--cacert: %v", err)
 		}

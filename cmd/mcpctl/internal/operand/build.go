@@ -134,8 +134,8 @@ func (b *builder) leaf(s schema.Schema, pointer string) *doc.Value {
 	}
 	v, want, ok := s.Typed(b.op.text)
 	if !ok && b.op.fromFile {
-		// The line feed at the end of a file is no part of a number.
-		v, want, ok = s.Typed(strings.TrimSpace(b.op.text))
+		// The line feed at the end of a file is no part of a number, nor is the mark at its start.
+		v, want, ok = s.Typed(strings.TrimSpace(strings.TrimPrefix(b.op.text, mark)))
 	}
 	if !ok {
 		b.findings = append(b.findings, schema.Finding{Pointer: pointer, Message: want + ", got " + schema.Brief(v)})

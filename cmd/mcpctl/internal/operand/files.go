@@ -1,10 +1,12 @@
 package operand
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/mainstay-mcp/mainstay/internal/doc"
@@ -26,13 +28,36 @@ type Files struct {
 
 var errStdinTwice = errors.New("standard input can be read only once")
 
-// Read returns the content of a file, or of standard input for -.
+// mark is the byte order mark (U+FEFF), with which some editors begin a file.
+const mark = "\ufeff"
+
+// WithoutMark returns a text without the byte order mark at its start.
+func WithoutMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte(mark)) }
+
+// ReadText returns the text of a file that a person has written, without a byte order mark.
+func ReadText(name string) ([]byte, error) {
+	text, err := os.ReadFile(name)
+	return WithoutMark(text), err
+}
+
+// Read returns the text of a file, or of standard input for -, without a byte order mark.
 func (f *Files) Read(name string) ([]byte, error) {
+	text, err := f.exact(name)
+	return WithoutMark(text), err
+}
+
+// exact returns the bytes of a file, or of standard input for -. Errors name the file.
+func (f *Files) exact(name string) ([]byte, error) {
 	if name == "" {
 		return nil, errors.New("there is no file name after the @; for a text that begins with @ write @@")
 	}
 	if name != "-" {
-		return os.ReadFile(name)
+		data, err := os.ReadFile(name)
+		var of *fs.PathError
+		if errors.As(err, &of) {
+			err = fmt.Errorf("%s: %v", name, of.Err) // in the text, for those who show only the cause
+		}
+		return data, err
 	}
 	if f.Stdin == nil && f.NoStdin != nil {
 		return nil, f.NoStdin
@@ -52,9 +77,8 @@ func (f *Files) Read(name string) ([]byte, error) {
 }
 
 // Base reads the object that operands are put on top of: JSON text, @file, or
-// - for standard input. Errors are those of [Parse].
-func Base(text string, files *Files) (*doc.Value, error) {
-	const flag = "--json"
+// - for standard input. Errors are those of [Parse]; they call the object by its name.
+func Base(name, text string, files *Files) (*doc.Value, error) {
 	data := []byte(text)
 	if text == "-" {
 		text = "@-"
@@ -62,15 +86,15 @@ func Base(text string, files *Files) (*doc.Value, error) {
 	if len(text) > 0 && text[0] == '@' {
 		var err error
 		if data, err = files.Read(text[1:]); err != nil {
-			return nil, &formError{arg: flag, reason: "cannot be read", cause: err}
+			return nil, &formError{arg: name, reason: "cannot be read", cause: err}
 		}
 	}
 	v, err := doc.Parse(data)
 	if err != nil {
-		return nil, &formError{arg: flag, reason: "is not JSON", cause: err}
+		return nil, &formError{arg: name, reason: "is not JSON", cause: err}
 	}
 	if v.Kind() != doc.Object {
-		return nil, &formError{arg: flag, reason: "must be an object, is " + v.Kind().String()}
+		return nil, &formError{arg: name, reason: "must be an object, is " + v.Kind().String()}
 	}
 	return v, nil
 }

@@ -115,14 +115,14 @@ func (o *Operand) read(rest string, files *Files) error {
 	case strings.HasPrefix(rest, "@@"):
 		text = rest[1:]
 	case strings.HasPrefix(rest, "@base64:") && o.form == typed:
-		data, err := files.Read(strings.TrimPrefix(rest, "@base64:"))
+		data, err := files.exact(strings.TrimPrefix(rest, "@base64:"))
 		if err != nil {
 			return &formError{arg: o.arg, reason: "cannot be read", cause: err}
 		}
 		o.form, o.text = coded, encode(data)
 		return nil
 	case strings.HasPrefix(rest, "@"):
-		data, err := files.Read(rest[1:])
+		data, err := files.exact(rest[1:]) // a mark may belong to a string
 		if err != nil {
 			return &formError{arg: o.arg, reason: "cannot be read", cause: err}
 		}
@@ -135,7 +135,7 @@ func (o *Operand) read(rest string, files *Files) error {
 		o.text = text
 		return nil
 	}
-	v, err := doc.Parse([]byte(text))
+	v, err := doc.Parse(WithoutMark([]byte(text)))
 	if err != nil {
 		return &formError{arg: o.arg, reason: "is not JSON", cause: err}
 	}

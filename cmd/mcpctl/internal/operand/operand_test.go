@@ -26,7 +26,7 @@ func build(t testing.TB, base string, args ...string) (*doc.Value, []schema.Find
 	files := &Files{Stdin: strings.NewReader("from stdin")}
 	var object *doc.Value
 	if base != "" {
-		if object, err = Base(base, files); err != nil {
+		if object, err = Base("--json", base, files); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/github"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/listing"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/surface"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
@@ -135,7 +136,7 @@ type operandOf struct {
 
 // snapshotOrServer returns the snapshot of a file, or the server that a word names.
 func snapshotOrServer(x *explain.Explainer, cmd *cobra.Command, word string) (operandOf, error) {
-	text, err := os.ReadFile(word)
+	text, err := operand.ReadText(word)
 	if err == nil {
 		found, err := surface.Parse(text)
 		if err == nil {
