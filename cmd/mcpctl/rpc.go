@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -97,13 +98,19 @@ func (a *app) rpc(cmd *cobra.Command, args []string, o rpcOptions) error {
 
 // rpcParams reads one JSON object or operands; nil omits params.
 func (a *app) rpcParams(args []string, o rpcOptions) (any, error) {
+	var positional *doc.Value
 	if len(args) > 0 && strings.HasPrefix(strings.TrimSpace(args[0]), "{") && !o.baseSet {
-		o.base, o.baseSet, args = args[0], true, args[1:]
+		var err error
+		if positional, err = operand.Base("PARAMS", args[0], a.files()); err != nil {
+			return nil, err
+		}
+		args = args[1:]
 	}
 	base, operands, err := a.operands(args, o.base, o.baseSet)
 	if err != nil {
 		return nil, err
 	}
+	base = cmp.Or(base, positional)
 	if base == nil && len(operands) == 0 {
 		return nil, nil
 	}
