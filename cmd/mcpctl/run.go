@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/completion"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
@@ -44,10 +45,24 @@ func run(ctx context.Context, args []string, s console.Streams) int {
 	if err == nil {
 		return failure.KindOK.ExitCode()
 	}
+	readOutput(root, args)
 	f := a.explain.Failure(ctx, err)
 	missingLogin(f, err)
 	f.Print(a.console, a.dial.Events)
 	return f.Kind.ExitCode()
+}
+
+// readOutput reads the -o of a line whose error was found before it.
+func readOutput(root *cobra.Command, args []string) {
+	output := root.PersistentFlags().Lookup("output")
+	if output.Changed {
+		return
+	}
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	set.ParseErrorsAllowlist.UnknownFlags = true
+	set.Usage = func() {} // else --help prints one
+	set.AddFlag(output)
+	_ = set.Parse(args) // the failure of the line is the one to print
 }
 
 // outputLost is the failure of a run whose output could not be written. A reader
