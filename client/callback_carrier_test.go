@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -97,10 +98,17 @@ func TestCallbackProgram(t *testing.T) {
 			for _, h := range []*hook{noise, stderr, copied} {
 				h.bad.Store(true)
 			}
+			var exited atomic.Bool
 			told := make(chan string, 100)
 			command := transport.Command{Argv: programArgv("chatty"), Env: []string{"GORACE=atexit_sleep_ms=0"}, Stderr: hookWriter{copied}}
 			c, err := client.Connect(t.Context(), &command, sessionEra,
-				client.WithTrace(transport.Trace{Noise: func([]byte) { noise.run() }, Stderr: func(string) { stderr.run() }}),
+				client.WithTrace(transport.Trace{
+					Noise: func([]byte) { noise.run() }, Stderr: func(string) { stderr.run() },
+					Exited: func() {
+						exited.Store(true)
+						fail()
+					},
+				}),
 				client.OnEvent(func(_ context.Context, e client.Event) {
 					if failed, ok := e.(client.CallbackFailed); ok {
 						told <- failed.Callback
@@ -121,6 +129,7 @@ func TestCallbackProgram(t *testing.T) {
 				<-h.ran
 			}
 			require.NoError(t, c.Close())
+			require.True(t, exited.Load())
 		})
 	}
 }

@@ -27,6 +27,7 @@ var elsewhere = map[string]string{
 	"transport Command.Stderr":      "TestCallbackProgram",
 	"transport Trace.Noise":         "TestCallbackProgram",
 	"transport Trace.Stderr":        "TestCallbackProgram",
+	"transport Trace.Exited":        "TestCallbackProgram",
 	"transport SSE.RoundTripper":    "is that of HTTP",
 	"transport Stream.In":           "TestCallbackStream",
 	"transport Stream.Out":          "TestCallbackStream",

@@ -133,6 +133,9 @@ func (f *faults) trace(t transport.Trace) transport.Trace {
 	if stderr := t.Stderr; stderr != nil {
 		t.Stderr = func(line string) { callback.Aside("Trace.Stderr", f.c.callbackFailed, func() { stderr(line) }) }
 	}
+	if exited := t.Exited; exited != nil {
+		t.Exited = func() { callback.Aside("Trace.Exited", f.c.callbackFailed, exited) }
+	}
 	if noise := aside("Trace.Noise", t.Noise); noise != nil {
 		t.Noise = func(line []byte) {
 			f.noise(line)

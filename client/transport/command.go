@@ -80,7 +80,7 @@ func (c *Command) Connect(ctx context.Context, h Handler) (Conn, error) {
 		return nil, &Failure{Reason: ReasonCanceled, NotSent: true, Err: endOf(ctx)}
 	}
 	p := &process{
-		argv: c.Argv, trace: h.Trace.Stderr, copy: c.Stderr, failed: h.callbackFailed,
+		argv: c.Argv, trace: h.Trace, copy: c.Stderr, failed: h.callbackFailed,
 		stop: orDefault(c.StopGrace, defaultStopGrace), kill: orDefault(c.KillGrace, defaultKillGrace),
 		exited: make(chan struct{}), stderrDone: make(chan struct{}), handled: make(chan struct{}), reaped: make(chan struct{}),
 		over: make(chan struct{}), closing: make(chan struct{}),

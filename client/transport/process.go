@@ -23,7 +23,7 @@ type process struct {
 	began       time.Time
 	stderr      *os.File
 	copy        io.Writer
-	trace       func(string)
+	trace       Trace
 	failed      func(*callback.Error)
 	stderrLines ring
 	stop, kill  time.Duration
@@ -120,8 +120,7 @@ func (p *process) watch(rpc *jsonrpc.Conn) {
 	defer close(p.handled)
 	select {
 	case <-p.exited:
-		// Kill the children of the program at once: later its id may be that of another group.
-		kill(p.cmd)
+		p.killChildren()
 		if !within(rpc.Done(), outputGrace) {
 			rpc.Fail(jsonrpc.ErrPeerClosed)
 		}
@@ -130,8 +129,17 @@ func (p *process) watch(rpc *jsonrpc.Conn) {
 		close(p.over)
 		p.outlive()
 		<-p.exited
-		kill(p.cmd)
+		p.killChildren()
 	}
+}
+
+// killChildren kills the children of a program that has exited. It is called before the program's
+// id may be that of another group.
+func (p *process) killChildren() {
+	if p.trace.Exited != nil {
+		p.trace.Exited()
+	}
+	kill(p.cmd)
 }
 
 // outlive kills a process that has closed its stdout, after a short time.
@@ -169,8 +177,8 @@ func (p *process) readStderr() {
 				_, _ = io.WriteString(p.copy, line+"\n") // a copy for people
 			})
 		}
-		if p.trace != nil {
-			p.trace(line)
+		if p.trace.Stderr != nil {
+			p.trace.Stderr(line)
 		}
 	}
 }

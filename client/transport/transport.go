@@ -159,6 +159,9 @@ type Trace struct {
 	Noise func(line []byte)
 	// Stderr gets lines on the stderr of a program.
 	Stderr func(line string)
+	// Exited is called when a program has exited, before its children in its process group are
+	// killed. They live until it returns.
+	Exited func()
 }
 
 // Limits bound what the client accepts from a server. Zero fields use the

@@ -19,7 +19,8 @@ type Process struct {
 	start string
 }
 
-// Children returns the processes that this one has started, and those that they have started.
+// Children returns the processes that those have started that this one has started. Those of this
+// one are the program, and the one that watches over it.
 func Children() []Process {
 	below := map[int][]Process{}
 	entries, _ := os.ReadDir("/proc") // without it there are no files to read either
@@ -29,9 +30,13 @@ func Children() []Process {
 		}
 	}
 	var out []Process
-	for queue := []int{os.Getpid()}; len(queue) > 0; queue = queue[1:] {
+	self := os.Getpid()
+	for queue := []int{self}; len(queue) > 0; queue = queue[1:] {
 		for _, p := range below[queue[0]] {
-			out, queue = append(out, p), append(queue, p.ID)
+			queue = append(queue, p.ID)
+			if queue[0] != self {
+				out = append(out, p)
+			}
 		}
 	}
 	return out

@@ -10,17 +10,22 @@ import (
 
 func TestChildren(t *testing.T) {
 	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", "read line")
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "sh -c 'echo; read line'; true")
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
+	_, err = stdout.Read(make([]byte, 1)) // from the child of the child
+	require.NoError(t, err)
 	running := Children()
 	require.NotEmpty(t, Left(running))
+	for _, p := range running {
+		require.NotEqual(t, cmd.Process.Pid, p.ID, "the program is no child of itself")
+	}
 	require.NoError(t, stdin.Close())
 	_ = cmd.Wait() // the end of its input is an error of read
-	for _, p := range Left(running) {
-		require.NotEqual(t, cmd.Process.Pid, p.ID)
-	}
+	require.Empty(t, Left(running))
 	// A process with the number of another one is not that one.
 	self, parent, ok := read("/proc/self/stat")
 	require.True(t, ok)

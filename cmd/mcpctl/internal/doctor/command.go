@@ -75,6 +75,10 @@ type diagnosis struct {
 	post, get string
 	streams   bool // get is an event stream
 	stderr    []string
+	// children are the processes below a program before its standard input is closed, left those
+	// that are there after its exit.
+	children, left []Process
+	exited         time.Time
 }
 
 // add prints a step.
@@ -202,7 +206,6 @@ func (d *diagnosis) program(ctx context.Context) error {
 func (d *diagnosis) connect(ctx context.Context) error {
 	x, run := d.x, ctx
 	answered := false
-	var children []Process
 	var stops time.Time
 	err := x.With(ctx, d.target, func(ctx context.Context, c *connect.Connection) error {
 		answered = true
@@ -218,13 +221,16 @@ func (d *diagnosis) connect(ctx context.Context) error {
 		if x.Over() {
 			d.add(Step{Step: "time", Status: Problem, Seen: "--max-time has passed: not everything was tried", Why: "the rest is unknown", Next: []string{"--max-time 30m"}})
 		}
-		children, stops = Children(), time.Now()
+		children := Children()
+		d.mu.Lock()
+		d.children = children
+		d.mu.Unlock()
+		stops = time.Now()
 		return interrupted(run)
 	}, client.WithEraStore(nil)) // what an earlier run has found may no longer be so
-	took := time.Since(stops)
 	if err == nil {
 		if d.target.Argv != nil {
-			d.stopped(took, Left(children))
+			d.stopped(stops)
 		}
 		return nil
 	}

@@ -215,7 +215,13 @@ func (d *diagnosis) stays(c *connect.Connection) {
 }
 
 // stopped adds how a program ended, and which processes it left.
-func (d *diagnosis) stopped(took time.Duration, left []Process) {
+func (d *diagnosis) stopped(began time.Time) {
+	d.mu.Lock()
+	took, left := d.exited.Sub(began), d.left
+	if d.exited.Before(began) { // it has ended earlier, or a kill is delayed
+		took, left = time.Since(began), Left(d.children)
+	}
+	d.mu.Unlock()
 	step := Good("stops", "on the end of its standard input, "+console.Rounded(took).String())
 	switch {
 	case took >= 2*connect.ChildGrace:
@@ -229,7 +235,7 @@ func (d *diagnosis) stopped(took time.Duration, left []Process) {
 		for _, p := range left {
 			names = append(names, fmt.Sprintf("%s (%d)", p.Name, p.ID))
 		}
-		d.add(Step{Step: "children", Status: Warning, Seen: "left running: " + strings.Join(names, ", "), Why: "each session leaves some more", Next: []string{"end the processes that the server started"}})
+		d.add(Step{Step: "children", Status: Warning, Seen: "left running when it ended: " + strings.Join(names, ", "), Why: "hosts may not end them: each session leaves some more", Next: []string{"end the processes that the server started"}})
 	} else if CountsChildren {
 		d.add(Good("children", "none are left"))
 	}
