@@ -6,8 +6,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,7 +36,7 @@ mcpctl ls templates.`,
   mcpctl read :3000/mcp img://logo -O logo.png`,
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd, args) },
 	}
-	cmd.Flags().StringVarP(&r.file, "out", "O", "", "write the content to this new `file`, unchanged")
+	cmd.Flags().StringVarP(&r.file, "out", "O", "", "write the content to this new `file`, unchanged; - is standard output")
 	r.talk.register(cmd.Flags())
 	return cmd
 }
@@ -78,8 +78,8 @@ func (r *reading) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Lstat(r.file); r.file != "" && !errors.Is(err, fs.ErrNotExist) {
-		return unsent("-O: %s exists, and is not overwritten: name another file", r.file)
+	if err := r.checkFile(); err != nil {
+		return err
 	}
 	if err := r.talk.begin(a); err != nil {
 		return err
@@ -102,6 +102,24 @@ func (r *reading) run(cmd *cobra.Command, args []string) error {
 		}
 		return printItems(a.console, raw, contents, func() error { return printContents(a.console, contents) })
 	})
+}
+
+// checkFile refuses a file that could not be written, before anything is sent.
+func (r *reading) checkFile() error {
+	switch {
+	case r.file == "-" && r.app.console.OutTerminal:
+		return unsent("-O: a terminal gets no content unchanged, which may control it: name a file")
+	case r.file == "" || r.file == "-":
+		return nil
+	}
+	if _, err := os.Lstat(r.file); err == nil {
+		return unsent("-O: %s exists, and is not overwritten: name another file", r.file)
+	}
+	folder := filepath.Dir(r.file)
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return unsent("-O: there is no folder %s", folder)
+	}
+	return nil
 }
 
 // undeclared is the failure of a request that the server does not offer.
@@ -166,14 +184,20 @@ func printContents(c *console.Console, contents []*doc.Value) error {
 	return c.Print(b.String())
 }
 
-// writeContent writes the one content of a resource to a new file.
+// writeContent writes the one content of a resource to a new file, or to standard output for -.
 func writeContent(c *console.Console, file string, contents []*doc.Value) error {
 	if len(contents) != 1 {
-		return failure.New(failure.KindOutput, mcperrors.Answered, "the resource has %d contents, and -O writes one: use -o json", len(contents))
+		f := failure.New(failure.KindUsage, mcperrors.Answered, "the resource has %d contents, and -O writes one: use -o json in its place", len(contents))
+		f.Reads = true
+		return f
 	}
 	data, _, err := contentBytes(contents[0])
 	if err != nil {
 		return notBase64(contents[0])
+	}
+	if file == "-" {
+		_, err := c.Out.Write(data)
+		return err
 	}
 	if err := writeFile(file, data); err != nil {
 		return failure.New(failure.KindOutput, mcperrors.Answered, "the resource could not be written: %v", err)
