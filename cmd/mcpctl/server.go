@@ -88,7 +88,10 @@ func namedServers(a *app) (target.Names, []namedServer, error) {
 		one := namedServer{Name: s.Name, Server: s.Word, Host: s.In.Host, File: s.In.Path, Line: s.Line, Disabled: s.Disabled}
 		var input *serverfile.InputError
 		if errors.As(s.Err, &input) {
-			one.Problem = "needs --input " + example.Quote([]string{input.ID + "=VALUE"})
+			one.Problem = "needs"
+			for _, id := range input.IDs {
+				one.Problem += " --input " + example.Quote([]string{id + "=VALUE"})
+			}
 		} else if s.Err != nil {
 			one.Problem = strings.TrimPrefix(s.Err.Error(), fmt.Sprintf("server %q: ", s.Name))
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -13,6 +14,17 @@ type reader struct {
 	lookup Lookup
 	notes  []string
 	kind   string // value of type or transport
+	// missing are the inputs without a value. Reading goes on, to find all of them.
+	missing []string
+}
+
+// lacks records inputs that have no value.
+func (r *reader) lacks(ids ...string) {
+	for _, id := range ids {
+		if !slices.Contains(r.missing, id) {
+			r.missing = append(r.missing, id)
+		}
+	}
 }
 
 // read reads the entry in m. Errors name members and variables, never values.
@@ -127,7 +139,10 @@ func (r *reader) text(raw json.RawMessage) (string, error) {
 		return "", errors.New("must be a string")
 	}
 	out, used, err := expand(*text, r.lookup)
-	if err != nil {
+	var input *InputError
+	if errors.As(err, &input) {
+		r.lacks(input.IDs...)
+	} else if err != nil {
 		return "", err
 	}
 	r.entry.Secrets = append(r.entry.Secrets, used...)

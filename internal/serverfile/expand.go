@@ -23,13 +23,18 @@ var editorOnly = []string{"workspaceFolder", "workspaceFolderBasename", "userHom
 // expand replaces ${NAME}, ${NAME:-default} and ${env:NAME} by values. As in a shell, the default
 // is for a variable that is unset or empty; it is used as written. Values are not expanded again,
 // and no other shell syntax is supported: $NAME is unchanged. "$${" writes "${". Errors name
-// variables, never values. used are the inserted values, but for the folders of editors.
+// variables, never values. used are the inserted values, but for the folders of editors. With an
+// *InputError, which has all inputs of the text, the text is complete but for these.
 func expand(text string, lookup Lookup) (out string, used []string, err error) {
 	var b strings.Builder
+	var missing *InputError
 	for {
 		at := strings.Index(text, "${")
 		if at < 0 {
 			b.WriteString(text)
+			if missing != nil {
+				return b.String(), used, missing
+			}
 			return b.String(), used, nil
 		}
 		if at > 0 && text[at-1] == '$' {
@@ -43,7 +48,13 @@ func expand(text string, lookup Lookup) (out string, used []string, err error) {
 			return "", nil, errors.New(`"${" without "}"; write "$${" for the text itself`)
 		}
 		value, err := valueOf(text[at+2:at+end], lookup)
-		if err != nil {
+		var input *InputError
+		if errors.As(err, &input) {
+			if missing != nil {
+				input.IDs = append(missing.IDs, input.IDs...)
+			}
+			missing, value = input, text[at:at+end+1]
+		} else if err != nil {
 			return "", nil, err
 		}
 		if value != "" && !slices.Contains(editorOnly, text[at+2:at+end]) {
@@ -80,7 +91,7 @@ func valueOf(inner string, lookup Lookup) (string, error) {
 		return "", fmt.Errorf("the variable %s exists only in editors", name)
 	}
 	if scope == "input" {
-		return "", &InputError{strings.TrimPrefix(name, "input:")}
+		return "", &InputError{[]string{strings.TrimPrefix(name, "input:")}}
 	}
 	if scope != "" && scope != "env" {
 		return "", fmt.Errorf("the variable %s cannot be looked up here", name)

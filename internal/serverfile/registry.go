@@ -89,16 +89,10 @@ func (r *registryReader) item(list string, raw json.RawMessage) (name string, er
 	return p.Type, r.program(p)
 }
 
-func (r *registryReader) remote(remote registryRemote) (err error) {
-	if r.entry.URL, err = r.filled(remote.URL, remote.Variables); err != nil {
-		return err
-	}
+func (r *registryReader) remote(remote registryRemote) error {
+	r.entry.URL = r.filled(remote.URL, remote.Variables)
 	for _, h := range remote.Headers {
-		value, ok, err := r.value(h)
-		if err != nil {
-			return fmt.Errorf("header %s: %w", h.Name, err)
-		}
-		if ok {
+		if value, ok := r.value(h); ok {
 			r.entry.Header = append(r.entry.Header, [2]string{h.Name, value})
 			r.entry.Secrets = append(r.entry.Secrets, value)
 		}
@@ -111,13 +105,11 @@ func (r *registryReader) program(p registryPackage) error {
 	if p.Transport.Type != "" && p.Transport.Type != "stdio" {
 		return fmt.Errorf("the program serves %s and not stdio: start it yourself, and use its URL", p.Transport.Type)
 	}
-	if err := r.variables(p.Variables); err != nil {
-		return err
-	}
-	runtime, err := r.arguments(p.Runtime)
+	unset, err := r.variables(p.Variables)
 	if err != nil {
 		return err
 	}
+	runtime := r.arguments(p.Runtime)
 	e, versioned := &r.entry, p.Identifier
 	if p.Version != "" {
 		versioned += "@" + p.Version
@@ -148,20 +140,25 @@ func (r *registryReader) program(p registryPackage) error {
 	if p.Identifier == "" || strings.HasPrefix(p.Identifier, "-") {
 		return errors.New("the package has no identifier")
 	}
-	args, err := r.arguments(p.Arguments)
-	e.Args = append(e.Args, args...)
+	e.Args = append(e.Args, r.arguments(p.Arguments)...)
 	if slices.ContainsFunc(slices.Concat(e.Args, e.Env), func(s string) bool { return strings.ContainsRune(s, 0) }) {
 		return errors.New("contains a NUL")
+	}
+	if len(unset) > 0 {
+		err = fmt.Errorf("it needs these variables of the environment, which are not set: %s", strings.Join(unset, ", "))
+		if len(r.missing) > 0 {
+			err = fmt.Errorf("%w; and these inputs (--input K=VALUE): %s", err, strings.Join(r.missing, ", "))
+		}
 	}
 	return err
 }
 
-// variables reads the environment of a program. One error names all that are missing.
-func (r *registryReader) variables(list []registryValue) error {
-	var missing []string
+// variables reads the environment of a program, and returns the variables that it needs and that are
+// not set.
+func (r *registryReader) variables(list []registryValue) (unset []string, err error) {
 	for _, v := range list {
 		if !envName.MatchString(v.Name) {
-			return errors.New("a variable of the environment has no valid name")
+			return nil, errors.New("a variable of the environment has no valid name")
 		}
 		value, ok := "", false
 		if r.lookup != nil && v.Value == "" {
@@ -171,10 +168,10 @@ func (r *registryReader) variables(list []registryValue) error {
 			}
 		}
 		if !ok {
-			var err error
-			if value, ok, err = r.value(v); err != nil {
-				missing = append(missing, v.Name)
-				continue
+			before := len(r.missing)
+			value, ok = r.value(v)
+			if len(r.missing) > before {
+				r.missing, unset = r.missing[:before], append(unset, v.Name)
 			}
 		}
 		if ok {
@@ -182,22 +179,16 @@ func (r *registryReader) variables(list []registryValue) error {
 			r.entry.Secrets = append(r.entry.Secrets, value)
 		}
 	}
-	if len(missing) > 0 {
-		return fmt.Errorf("it needs these variables of the environment, which are not set: %s", strings.Join(missing, ", "))
-	}
-	return nil
+	return unset, nil
 }
 
-func (r *registryReader) arguments(list []registryValue) (out []string, err error) {
+func (r *registryReader) arguments(list []registryValue) (out []string) {
 	for _, a := range list {
 		if a.Type == "named" && a.Value == "" && a.Default == "" && !a.Required && a.Hint == "" && a.Format == "" {
 			out = append(out, a.Name) // a flag without a value
 			continue
 		}
-		value, ok, err := r.value(a)
-		if err != nil {
-			return nil, err
-		}
+		value, ok := r.value(a)
 		if !ok {
 			continue
 		}
@@ -206,15 +197,14 @@ func (r *registryReader) arguments(list []registryValue) (out []string, err erro
 		}
 		out = append(out, value)
 	}
-	return out, nil
+	return out
 }
 
 // value returns a value of the file, or the input of a person that takes its place; ok is false
 // for one that may be missing and is.
-func (r *registryReader) value(v registryValue) (text string, ok bool, err error) {
+func (r *registryReader) value(v registryValue) (text string, ok bool) {
 	if v.Value != "" {
-		text, err = r.filled(v.Value, v.Variables)
-		return text, err == nil, err
+		return r.filled(v.Value, v.Variables), true
 	}
 	id := strings.TrimLeft(v.Name, "-")
 	if id == "" {
@@ -224,26 +214,23 @@ func (r *registryReader) value(v registryValue) (text string, ok bool, err error
 }
 
 // filled replaces the variables of a text, which are in braces.
-func (r *registryReader) filled(text string, variables map[string]registryValue) (string, error) {
+func (r *registryReader) filled(text string, variables map[string]registryValue) string {
 	var pairs []string
 	for _, id := range slices.Sorted(maps.Keys(variables)) {
 		v := variables[id]
 		if !strings.Contains(text, "{"+id+"}") {
 			continue
 		}
-		value, _, err := r.input(id, v)
-		if v.Value != "" {
-			value, err = v.Value, nil
-		}
-		if err != nil {
-			return "", err
+		value := v.Value
+		if value == "" {
+			value, _ = r.input(id, v)
 		}
 		pairs = append(pairs, "{"+id+"}", value)
 	}
-	return strings.NewReplacer(pairs...).Replace(text), nil
+	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-func (r *registryReader) input(id string, v registryValue) (text string, ok bool, err error) {
+func (r *registryReader) input(id string, v registryValue) (text string, ok bool) {
 	if !slices.ContainsFunc(r.file.Inputs, func(i Input) bool { return i.ID == id }) {
 		r.file.Inputs = append(r.file.Inputs, Input{ID: id, Password: v.Secret})
 	}
@@ -252,11 +239,12 @@ func (r *registryReader) input(id string, v registryValue) (text string, ok bool
 			text = written(text, "input:"+id, v.Default)
 			r.entry.Expanded = true
 			r.entry.Secrets = append(r.entry.Secrets, text)
-			return text, true, nil
+			return text, true
 		}
 	}
 	if v.Default == "" && v.Required {
-		return "", false, &InputError{id}
+		r.lacks(id)
+		return "{" + id + "}", true
 	}
-	return v.Default, v.Default != "", nil
+	return v.Default, v.Default != ""
 }

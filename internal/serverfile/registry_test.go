@@ -63,12 +63,17 @@ func TestRegistry(t *testing.T) {
 
 	f, err = Parse([]byte(text), nil)
 	require.NoError(t, err)
-	require.EqualError(t, f.Entries[0].Err, `server "npm": it needs these variables of the environment, which are not set: WEATHER_KEY, REGION`)
+	require.EqualError(t, f.Entries[0].Err, `server "npm": it needs these variables of the environment, which are not set: WEATHER_KEY, REGION; and these inputs (--input K=VALUE): root`)
 	f, err = Parse([]byte(text), vars("WEATHER_KEY", "s3cret", "REGION", "eu"))
 	require.NoError(t, err)
 	var missing *InputError
 	require.ErrorAs(t, f.Entries[0].Err, &missing)
-	require.Equal(t, "root", missing.ID)
+	require.Equal(t, []string{"root"}, missing.IDs)
+	f, err = Parse([]byte(`{"remotes": [{"type": "sse", "url": "{base}/{path}", "variables": {"base": {"isRequired": true}, "path": {"isRequired": true}},
+		"headers": [{"name": "X-Key", "isRequired": true}]}]}`), nil)
+	require.NoError(t, err)
+	require.ErrorAs(t, f.Entries[0].Err, &missing)
+	require.Equal(t, []string{"base", "path", "X-Key"}, missing.IDs)
 
 	// A lookup that leaves variables as they are written leaves their defaults, too.
 	f, err = Parse([]byte(text), func(name string) (string, bool) { return "${" + name + "}", true })

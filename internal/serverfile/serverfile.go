@@ -51,11 +51,14 @@ type Input struct {
 	Password bool `json:"password"`
 }
 
-// InputError reports that an input has no value.
-type InputError struct{ ID string }
+// InputError reports inputs that have no value: all of an entry.
+type InputError struct{ IDs []string }
 
 func (e *InputError) Error() string {
-	return "the variable input:" + e.ID + " cannot be looked up here"
+	if len(e.IDs) > 1 {
+		return "the variables input:" + strings.Join(e.IDs, ", input:") + " cannot be looked up here"
+	}
+	return "the variable input:" + e.IDs[0] + " cannot be looked up here"
 }
 
 // ErrNoServers is the error of a file that has no member for servers.
@@ -227,6 +230,9 @@ func (f *File) add(m member, line int, lookup Lookup) {
 
 // keep adds the entry of a reader, or the error why it is none.
 func (f *File) keep(r *reader, err error) {
+	if err == nil && len(r.missing) > 0 {
+		err = &InputError{r.missing}
+	}
 	if err != nil {
 		// The members before the error are not a complete server.
 		r.entry = Entry{

@@ -163,6 +163,7 @@ func TestEntriesThatCannotBeUsed(t *testing.T) {
 		{"an unset variable", `{"command":"x","env":{"TOKEN":"${MISSING}"}}`, `server "x": member env: "TOKEN": the variable MISSING is not set`},
 		{"an unset variable in args", `{"command":"x","args":["a","${MISSING}"]}`, `member args: item 2: the variable MISSING is not set`},
 		{"an editor's variable", `{"command":"x","cwd":"${workspaceFolder}"}`, "member cwd: the variable workspaceFolder exists only in editors"},
+		{"questions to the user", `{"command":"x","args":["${input:b}${input:a}","${input:a}"],"env":{"K":"${input:key}"}}`, "the variables input:b, input:a, input:key cannot be looked up here"},
 		{"a question to the user", `{"command":"x","env":{"K":"${input:key}"}}`, "the variable input:key cannot be looked up here"},
 		{"disabled by a text", `{"command":"x","disabled":"yes"}`, "member disabled: must be true or false"},
 	}

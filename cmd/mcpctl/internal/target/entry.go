@@ -160,18 +160,22 @@ func (d Defaults) usable(e *serverfile.Entry, shown, typed string, inputs []serv
 	var missing *serverfile.InputError
 	switch {
 	case errors.As(e.Err, &missing):
-		f := failure.Usage("server %q of %s needs the input %s", e.Name, shown, missing.ID)
-		value := "VALUE"
-		for _, in := range inputs {
-			if in.ID == missing.ID && in.Description != "" {
-				f.Add("about", "%s", in.Description)
+		f := failure.Usage("server %q of %s needs the input %s", e.Name, shown, strings.Join(missing.IDs, ", and the input "))
+		var try []string
+		for _, id := range missing.IDs {
+			value := "VALUE"
+			for _, in := range inputs {
+				if in.ID == id && in.Description != "" {
+					f.Add("about", "%s", in.Description)
+				}
+				if in.ID == id && in.Password {
+					value = "@FILE"
+					f.Note = id + " is a password: a file keeps it off the command line, which other users can see"
+				}
 			}
-			if in.ID == missing.ID && in.Password {
-				value = "@FILE"
-				f.Note = "it is a password: a file keeps it off the command line, which other users can see"
-			}
+			try = append(try, "--input", example.Quote([]string{id + "=" + value}))
 		}
-		f.Try = append(f.Try, "--input "+example.Quote([]string{missing.ID + "=" + value}))
+		f.Try = append(f.Try, strings.Join(try, " "))
 		return Target{}, &Unusable{f}
 	case e.Err != nil:
 		return Target{}, &Unusable{failure.Usage("%s: %v", shown, e.Err)}
