@@ -72,7 +72,10 @@ func Attach(root *cobra.Command, d *connect.Dialer, args []string) {
 			cmd.ValidArgsFunction = complete(func(l *line) []string { return l.operands(name, after) })
 		}
 		for _, set := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
-			set.VisitAll(func(flag *pflag.Flag) { offer(cmd, flag) })
+			set.VisitAll(func(flag *pflag.Flag) {
+				flag.Usage = strings.ReplaceAll(flag.Usage, "`", "") // they mark the value for the help
+				offer(cmd, flag)
+			})
 		}
 	})
 }
