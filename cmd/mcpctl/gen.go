@@ -136,6 +136,9 @@ func (g *generator) open() (was []byte, err error) {
 	if g.file != "" && g.check != "" {
 		return nil, failure.Usage("-O writes a file and --check writes none: use one of them")
 	}
+	if f := g.console.Format; g.file+g.check == "" && (f == console.JSON || f == console.NDJSON) {
+		return nil, failure.Unsent("gen go prints Go code, which is no JSON: leave out -o %s, or write the code with -O FILE", f)
+	}
 	name := g.file + g.check
 	pkg := ""
 	if name != "" {
