@@ -78,8 +78,16 @@ func (r *reading) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := r.checkFile(); err != nil {
-		return err
+	if r.file != "" && r.file != "-" {
+		if _, err := os.Lstat(r.file); err == nil {
+			return unsent("-O: %s exists, and is not overwritten: name another file", r.file)
+		}
+		folder := filepath.Dir(r.file)
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			return unsent("-O: there is no folder %s", folder)
+		}
+	} else if r.file == "-" && a.console.OutTerminal {
+		return unsent("-O: a terminal gets no content unchanged, which may control it: name a file")
 	}
 	if err := r.talk.begin(a); err != nil {
 		return err
@@ -102,24 +110,6 @@ func (r *reading) run(cmd *cobra.Command, args []string) error {
 		}
 		return printItems(a.console, raw, contents, func() error { return printContents(a.console, contents) })
 	})
-}
-
-// checkFile refuses a file that could not be written, before anything is sent.
-func (r *reading) checkFile() error {
-	switch {
-	case r.file == "-" && r.app.console.OutTerminal:
-		return unsent("-O: a terminal gets no content unchanged, which may control it: name a file")
-	case r.file == "" || r.file == "-":
-		return nil
-	}
-	if _, err := os.Lstat(r.file); err == nil {
-		return unsent("-O: %s exists, and is not overwritten: name another file", r.file)
-	}
-	folder := filepath.Dir(r.file)
-	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return unsent("-O: there is no folder %s", folder)
-	}
-	return nil
 }
 
 // undeclared is the failure of a request that the server does not offer.

@@ -108,11 +108,7 @@ func namedServers(a *app) (target.Names, []namedServer, error) {
 		case w.Command != "":
 			one.Transport, one.Command = "stdio", a.dial.Secrets.Command(append([]string{w.Command}, w.Args...))
 		case w.URL != "":
-			address, _, _ := strings.Cut(w.URL, "?") // a query often has a token
-			if !strings.Contains(address, "${") {
-				address = target.Shown(address)
-			}
-			one.Transport, one.URL = "http", a.dial.Secrets.Safe(address)
+			one.Transport, one.URL = "http", a.dial.Secrets.Safe(connect.Address(w))
 			if w.SSE {
 				one.Transport = "sse"
 			}
@@ -210,7 +206,7 @@ until its content changes. Read the printed command lines: they are what you tru
 			}
 			for _, s := range names.Servers {
 				if s.In.Path == file && s.Err == nil && !s.Disabled {
-					a.console.Note(connect.AllowedLine(s.Entry))
+					a.console.Note(connect.Allowed(s.Entry))
 				}
 			}
 			return trust(a, file, names.Servers[at].Digest)

@@ -18,12 +18,10 @@ type reader struct {
 	missing []string
 }
 
-// lacks records inputs that have no value.
-func (r *reader) lacks(ids ...string) {
-	for _, id := range ids {
-		if !slices.Contains(r.missing, id) {
-			r.missing = append(r.missing, id)
-		}
+// lacks records an input that has no value.
+func (r *reader) lacks(id string) {
+	if !slices.Contains(r.missing, id) {
+		r.missing = append(r.missing, id)
 	}
 }
 
@@ -138,12 +136,12 @@ func (r *reader) text(raw json.RawMessage) (string, error) {
 	if json.Unmarshal(raw, &text) != nil || text == nil {
 		return "", errors.New("must be a string")
 	}
-	out, used, err := expand(*text, r.lookup)
-	var input *InputError
-	if errors.As(err, &input) {
-		r.lacks(input.IDs...)
-	} else if err != nil {
+	out, used, missing, err := expand(*text, r.lookup)
+	if err != nil {
 		return "", err
+	}
+	for _, id := range missing {
+		r.lacks(id)
 	}
 	r.entry.Secrets = append(r.entry.Secrets, used...)
 	r.entry.Expanded = r.entry.Expanded || len(used) > 0

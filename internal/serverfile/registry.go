@@ -145,12 +145,12 @@ func (r *registryReader) program(p registryPackage) error {
 		return errors.New("contains a NUL")
 	}
 	if len(unset) > 0 {
-		err = fmt.Errorf("it needs these variables of the environment, which are not set: %s", strings.Join(unset, ", "))
-		if len(r.missing) > 0 {
-			err = fmt.Errorf("%w; and these inputs (--input K=VALUE): %s", err, strings.Join(r.missing, ", "))
+		for _, id := range r.missing {
+			unset = append(unset, "input:"+id)
 		}
+		return fmt.Errorf("it needs these variables of the environment, which are not set: %s", strings.Join(unset, ", "))
 	}
-	return err
+	return nil
 }
 
 // variables reads the environment of a program, and returns the variables that it needs and that are

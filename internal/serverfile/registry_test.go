@@ -63,7 +63,7 @@ func TestRegistry(t *testing.T) {
 
 	f, err = Parse([]byte(text), nil)
 	require.NoError(t, err)
-	require.EqualError(t, f.Entries[0].Err, `server "npm": it needs these variables of the environment, which are not set: WEATHER_KEY, REGION; and these inputs (--input K=VALUE): root`)
+	require.EqualError(t, f.Entries[0].Err, `server "npm": it needs these variables of the environment, which are not set: WEATHER_KEY, REGION, input:root`)
 	f, err = Parse([]byte(text), vars("WEATHER_KEY", "s3cret", "REGION", "eu"))
 	require.NoError(t, err)
 	var missing *InputError

@@ -217,7 +217,7 @@ func TestVariables(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.text, func(t *testing.T) {
 			t.Parallel()
-			got, _, err := expand(tt.text, lookup)
+			got, _, _, err := expand(tt.text, lookup)
 			if tt.err != "" {
 				require.ErrorContains(t, err, tt.err)
 				return

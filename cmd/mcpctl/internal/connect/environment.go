@@ -25,21 +25,14 @@ func (d *Dialer) Command(t target.Target) (transport.Command, error) {
 		c.Dir, c.Env = cmp.Or(c.Dir, t.Entry.Dir), slices.Concat(t.Entry.Env, env)
 	}
 	if info, notThere := os.Stat(c.Dir); err == nil && c.Dir != "" && (notThere != nil || !info.IsDir()) {
-		err = noFolder(d.Flags.Dir, c.Dir, t)
+		// The system's own error would be that the program is not there.
+		f := failure.Unsent("--cwd: there is no folder %s", c.Dir)
+		if d.Flags.Dir == "" {
+			f.Kind, f.Message = failure.KindUnreachable, "cwd of the file of servers: there is no folder "+c.Dir
+		}
+		err = f
 	}
 	return c, err
-}
-
-// noFolder is the failure of a working folder that is not there. The system's own error would be
-// that the program is not there.
-func noFolder(typed, dir string, t target.Target) *failure.Failure {
-	if typed != "" {
-		return failure.Unsent("--cwd: there is no folder %s", dir)
-	}
-	f := failure.Unsent("cwd of server %q: there is no folder %s", t.Entry.Name, dir)
-	f.Kind = failure.KindUnreachable
-	f.Try = append(f.Try, "--cwd FOLDER")
-	return f
 }
 
 var inheritance = map[string]transport.EnvPolicy{"none": transport.EnvNone, "safe": transport.EnvSafe, "all": transport.EnvAll}

@@ -28,39 +28,34 @@ func (d *Dialer) Trusted(ctx context.Context, t target.Target) error {
 	if err != nil {
 		return err
 	}
-	var label, does string
+	var own string
 	var others []string
 	for _, s := range names.Servers {
 		switch {
 		case s.In.Path != e.File || s.Digest != e.Digest || s.Err != nil || s.Disabled:
 		case s.Name == e.Name:
-			label, does = Allowed(s.Entry)
+			own = Allowed(s.Entry)
 		default:
-			others = append(others, AllowedLine(s.Entry))
+			others = append(others, Allowed(s.Entry))
 		}
 	}
-	if does == "" {
+	if own == "" {
 		return failure.Unsent("%s has just changed: repeat the command", e.File)
 	}
 	if !d.Console.Asks() || d.Flags.NoInput {
 		f := failure.New(failure.KindInputRequired, mcperrors.NotSent, "server %q is of a project file that you do not trust yet", e.Name)
 		f.Add("file", "%s", e.File)
-		f.Add(label, "%s", does)
+		f.Add("server", "%s", own)
 		f.Note = failure.NoteNothingSent
 		f.Try = append(f.Try, "mcpctl server trust "+example.Quote([]string{e.File}))
 		return f
 	}
-	d.Console.Note(fmt.Sprintf("The server is of a project file:\n\n  server  %s\n  file    %s\n  %-6s  %s\n",
-		visible.Line(e.Name), visible.Line(e.File), label, visible.Line(does)))
+	d.Console.Note("The server is of a project file:\n\n  file    " + visible.Line(e.File) + "\n  server  " + own + "\n")
+	if more := len(others) - maxOthers; more > 0 {
+		others = append(others[:maxOthers], fmt.Sprintf("and %d more; mcpctl server ls lists them", more))
+	}
 	if len(others) > 0 {
-		d.Console.Note("The other servers of this file:\n")
-		for _, line := range others[:min(len(others), maxOthers)] {
-			d.Console.Note("  " + line)
-		}
-		if more := len(others) - maxOthers; more > 0 {
-			d.Console.Note(fmt.Sprintf("  and %d more; mcpctl server ls lists them", more))
-		}
-		d.Console.Note("")
+		d.Console.Note("The other servers of this file:\n\n  " + strings.Join(others, "\n  ") + "\n")
 	}
 	d.Console.Note("Trust all servers of this file until it changes? [y/N]")
 	switch yes, err := d.Console.Yes(ctx); {
@@ -80,38 +75,40 @@ func (d *Dialer) Trusted(ctx context.Context, t target.Target) error {
 // maxOthers is how many other servers of a file a question shows.
 const maxOthers = 10
 
-// Allowed is what the trust in a file allows one of its servers, in two parts. The entry is read
-// with its variables as they are written. Only the rules for secrets hide values, and not
+// Allowed is what the trust in a file allows one of its servers, on a line. The entry is read with
+// its variables as they are written. Only the rules for secrets hide values, and not
 // [Dialer.Secrets]: those have all variables of a file, also what a variable makes the program load.
-func Allowed(e *serverfile.Entry) (label, does string) {
-	if e.Command == "" {
-		address, _, _ := strings.Cut(e.URL, "?") // a query often has a token
-		if !strings.Contains(address, "${") {
-			address = target.Shown(address)
+func Allowed(e *serverfile.Entry) string {
+	does := "starts "
+	switch {
+	case e.Command == "" && e.Expanded:
+		does = "sends your variables to " + Address(e)
+	case e.Command == "":
+		does = "opens " + Address(e)
+	default:
+		if e.Dir != "" {
+			does += "cd " + example.Quote([]string{e.Dir}) + " && "
 		}
-		if e.Expanded {
-			return "sends", "your variables to " + address
+		var words []string
+		for _, set := range e.Env {
+			name, value, _ := strings.Cut(set, "=")
+			if mcperrors.SecretName(name) && variable.FindString(value) != value {
+				value = "[redacted]"
+			}
+			words = append(words, name+"="+mcperrors.Redact(value))
 		}
-		return "opens", address
+		does += example.Quote(append(words, mcperrors.RedactCommand(append([]string{e.Command}, e.Args...))...))
 	}
-	if e.Dir != "" {
-		does = "cd " + example.Quote([]string{e.Dir}) + " && "
-	}
-	for _, set := range e.Env {
-		name, value, _ := strings.Cut(set, "=")
-		shown := name + "=" + mcperrors.Redact(value)
-		if mcperrors.SecretName(name) && variable.FindString(value) != value {
-			shown = name + "=[redacted]"
-		}
-		does += example.Quote([]string{shown}) + " "
-	}
-	return "starts", does + example.Quote(mcperrors.RedactCommand(append([]string{e.Command}, e.Args...)))
+	return visible.Line(example.Quote([]string{e.Name}) + ": " + does)
 }
 
-// AllowedLine is [Allowed] as a line with the name of the server.
-func AllowedLine(e *serverfile.Entry) string {
-	label, does := Allowed(e)
-	return visible.Line(example.Quote([]string{e.Name}) + ": " + label + " " + does)
+// Address is the URL of an entry that is read with its variables as they are written, for people.
+func Address(e *serverfile.Entry) string {
+	address, _, _ := strings.Cut(e.URL, "?") // a query often has a token
+	if strings.Contains(address, "${") {
+		return address
+	}
+	return target.Shown(address)
 }
 
 // Trusts reports whether a person trusts a file with this content.

@@ -63,7 +63,7 @@ func TestTrusted(t *testing.T) {
 		require.ErrorAs(t, err, &f)
 		require.Equal(t, failure.KindInputRequired, f.Kind)
 	}
-	require.Contains(t, stderr.String(), "  server  x\n  file    "+file+"\n  starts  cd '/tmp/e v' && NODE_OPTIONS='--require /tmp/evil.js' "+
+	require.Contains(t, stderr.String(), "  file    "+file+"\n  server  x: starts cd '/tmp/e v' && NODE_OPTIONS='--require /tmp/evil.js' "+
 		"LD_PRELOAD='${LIB:-/tmp/evil.so}' API_KEY='[redacted]' TOKEN='${MINE}' server --token='[redacted]' '␛[2J'\n")
 	require.Contains(t, stderr.String(), "\n  y: sends your variables to http://h/mcp\n  z: starts rm -rf '--require /tmp/evil.js'\n  s0: opens http://s0/mcp\n")
 	require.Contains(t, stderr.String(), "  s7: opens http://s7/mcp\n  and 4 more; mcpctl server ls lists them\n\nTrust all")
@@ -73,7 +73,7 @@ func TestTrusted(t *testing.T) {
 	require.NotContains(t, stderr.String(), "\x1b")
 	require.ErrorContains(t, asked(ctx, strings.NewReader("y\n"), flags.Global{NoInput: true}, program), "do not trust yet")
 	require.ErrorContains(t, asked(ctx, strings.NewReader("no\n"), flags.Global{}, url), "not trusted")
-	require.Contains(t, stderr.String(), "  sends   your variables to http://h/mcp\n")
+	require.Contains(t, stderr.String(), "  server  y: sends your variables to http://h/mcp\n")
 
 	after := strings.NewReader("Y\nfor the call")
 	require.NoError(t, asked(ctx, after, flags.Global{}, program))

@@ -68,23 +68,16 @@ func (d *diagnosis) watch(t transport.Trace) transport.Trace {
 		heard("a line on standard error")
 		d.stderr = append(d.stderr[max(0, len(d.stderr)-100):], line)
 	}
-	t.Exited = d.counts
-	return t
-}
-
-// counts looks for the children of a program that has exited. Those that end at the end of their
-// standard input, too, have a moment for it.
-func (d *diagnosis) counts() {
-	exited := time.Now()
-	d.mu.Lock()
-	left := d.children
-	d.mu.Unlock()
-	for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
-		if left = Left(left); len(left) == 0 || time.Since(exited) > time.Second/2 {
-			break
+	t.Exited = func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.exited = time.Now()
+		// Children that end at the end of their standard input, too, have a moment for it.
+		for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
+			if d.left = Left(d.children); len(d.left) == 0 || time.Since(d.exited) > time.Second/2 {
+				return
+			}
 		}
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.exited, d.left = exited, left
+	return t
 }

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/mainstay-mcp/mainstay/internal/doc"
 )
@@ -53,9 +53,8 @@ func (f *Files) exact(name string) ([]byte, error) {
 	}
 	if name != "-" {
 		data, err := os.ReadFile(name)
-		var of *fs.PathError
-		if errors.As(err, &of) {
-			err = fmt.Errorf("%s: %v", name, of.Err) // in the text, for those who show only the cause
+		if err != nil { // with the name in the text, for those who show only the cause
+			err = errors.New(strings.TrimPrefix(err.Error(), "open "))
 		}
 		return data, err
 	}

@@ -161,7 +161,7 @@ func (d Defaults) usable(e *serverfile.Entry, shown, typed string, inputs []serv
 	switch {
 	case errors.As(e.Err, &missing):
 		f := failure.Usage("server %q of %s needs the input %s", e.Name, shown, strings.Join(missing.IDs, ", and the input "))
-		var try []string
+		try := ""
 		for _, id := range missing.IDs {
 			value := "VALUE"
 			for _, in := range inputs {
@@ -173,9 +173,9 @@ func (d Defaults) usable(e *serverfile.Entry, shown, typed string, inputs []serv
 					f.Note = id + " is a password: a file keeps it off the command line, which other users can see"
 				}
 			}
-			try = append(try, "--input", example.Quote([]string{id + "=" + value}))
+			try += " --input " + example.Quote([]string{id + "=" + value})
 		}
-		f.Try = append(f.Try, strings.Join(try, " "))
+		f.Try = append(f.Try, try[1:])
 		return Target{}, &Unusable{f}
 	case e.Err != nil:
 		return Target{}, &Unusable{failure.Usage("%s: %v", shown, e.Err)}
