@@ -24,12 +24,12 @@ func newAuthCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "auth",
 		Short: "Log in to servers, and see who is logged in",
-		Long: `Log in to servers that want it (OAuth). Tokens are kept in a folder that only you
-can read, are renewed by themselves, and are used by every other command.
+		Long: `Log in to servers that want it (OAuth). Tokens are kept in a folder that only
+you can read, are renewed by themselves, and are used by every other command.
 
-The folder is mainstay/tokens in your configuration folder; MCPCTL_AUTH_DIR names
-another one. With --token-store keychain they are encrypted with a key in the
-keychain of your system.`,
+The folder is mainstay/tokens in your configuration folder; MCPCTL_AUTH_DIR
+names another one. With --token-store keychain they are encrypted with a key in
+the keychain of your system.`,
 		Example: `  mcpctl auth inspect https://api.example.com/mcp
   mcpctl auth login https://api.example.com/mcp
   mcpctl auth ls
@@ -115,9 +115,9 @@ func newLogoutCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logout [SERVER]",
 		Short: "Take the tokens for a server back, and delete them",
-		Long: `Take the tokens for a server back, at its authorization server if that allows it,
-and delete them. If they cannot be taken back, they are deleted all the same. A login
-that waits for a person is ended.`,
+		Long: `Take the tokens for a server back, at its authorization server if that allows
+it, and delete them. If they cannot be taken back, they are deleted all the
+same. A login that waits for a person is ended.`,
 		Example: `  mcpctl auth logout https://api.example.com/mcp
   mcpctl auth logout --profile work https://api.example.com/mcp
   mcpctl auth logout --all`,
@@ -233,9 +233,9 @@ func newTokenCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token [SERVER]",
 		Short: "Print the access token for a server, for another program",
-		Long: `Print the access token for a server, for another program. A token that has expired
-is renewed first. Anyone who has the token has your access: keep it out of files and
-logs.`,
+		Long: `Print the access token for a server, for another program. A token that has
+expired is renewed first. Anyone who has the token has your access: keep it out
+of files and logs.`,
 		Example: `  curl -H "Authorization: Bearer $(mcpctl auth token $URL)" $URL
   mcpctl auth token https://api.example.com/mcp
   mcpctl auth token --profile work https://api.example.com/mcp`,
@@ -295,8 +295,8 @@ func newAccountsCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ls",
 		Short: "List the servers that you are logged in to",
-		Long: `List the servers that you are logged in to, with the time that is left of each token.
--o json has the scopes, the client, and where the tokens are kept, too.`,
+		Long: `List the servers that you are logged in to, with the time that is left of each
+token. -o json has the scopes, the client, and where the tokens are kept, too.`,
 		Example: `  mcpctl auth ls
   mcpctl auth ls -o json
   mcpctl auth ls --token-store keychain`,

@@ -30,13 +30,15 @@ func newCallCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call [SERVER] TOOL [k=v…]",
 		Short: "Call a tool",
-		Long: `Call a tool. The tool's input schema decides the types of the arguments, and they
-are checked before anything is sent. See mcpctl help syntax. A result that does not
-fit the tool's output schema is shown after a warning; with --strict the run fails.
+		Long: `Call a tool. The tool's input schema decides the types of the arguments, and
+they are checked before anything is sent. See mcpctl help syntax. A result that
+does not fit the tool's output schema is shown after a warning; with --strict
+the run fails.
 
-What the server asks meanwhile is answered at the terminal or by --answer, --sampler
-and --root; see mcpctl help answers. A tool that the server marks destructive is called
-after one question; -y answers it. --batch calls the tool once for each line of a file.`,
+What the server asks meanwhile is answered at the terminal or by --answer,
+--sampler and --root; see mcpctl help answers. A tool that the server marks
+destructive is called after one question; -y answers it. --batch calls the tool
+once for each line of a file.`,
 		Example: `  mcpctl call :3000/mcp echo message=hi
   mcpctl call create_issue title="It breaks" labels[]=bug -- ./server
   mcpctl call :3000/mcp query --json @args.json limit=50

@@ -19,9 +19,9 @@ func newCompleteCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "complete [SERVER] PROMPT|TEMPLATE ARGUMENT[=START] [k=v…]",
 		Short: "Complete an argument of a prompt or of a URI template",
-		Long: `Complete an argument of a prompt or of a URI template: the values that the server
-offers, one a line. START is what has been typed so far. The other operands are the
-arguments that are chosen already.`,
+		Long: `Complete an argument of a prompt or of a URI template: the values that the
+server offers, one a line. START is what has been typed so far. The other
+operands are the arguments that are chosen already.`,
 		Example: `  mcpctl complete :3000/mcp review language
   mcpctl complete :3000/mcp 'file:///{path}' path=src/
   mcpctl complete :3000/mcp deploy region=eu account=prod`,

@@ -22,7 +22,7 @@ import (
 func newDescribeCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "describe [SERVER] TOOL",
-		Short: "Show a tool's signature, arguments, annotations and an example call",
+		Short: "Show a tool's signature, arguments and an example call",
 		Example: `  mcpctl describe :3000/mcp echo
   mcpctl describe echo -- npx -y @modelcontextprotocol/server-everything stdio
   mcpctl describe github create_issue -o json`,

@@ -46,19 +46,21 @@ func newGenGoCmd(a *app) *cobra.Command {
 	g := &generator{app: a}
 	cmd := &cobra.Command{
 		Use:   "go [SERVER]",
-		Short: "Write a Go file with a method for each tool, and types for its arguments and result",
-		Long: `Write a Go file with a method for each tool of a server, and types for its arguments
-and its result. The methods call a client.Caller: a client, or a pool of servers. A tool
-that reports an error is an error in Go. A change of a tool that matters to your code
-does not compile.
+		Short: "Write a Go file with a method and the types of each tool",
+		Long: `Write a Go file with a method for each tool of a server, and types for its
+arguments and its result. The methods call a client.Caller: a client, or a pool
+of servers. A tool that reports an error is an error in Go. A change of a tool
+that matters to your code does not compile.
 
-Optional members are pointers, and enumerations are constants. A schema that Go cannot
-express is json.RawMessage; its comment has the reason. The text depends on the tools alone.
+Optional members are pointers, and enumerations are constants. A schema that Go
+cannot express is json.RawMessage; its comment has the reason. The text depends
+on the tools alone.
 
---check compares a file with what would be written, for CI: it prints each difference
-and exits with 1 if there is one. In a Go file, with the package of that file:
+--check compares a file with what would be written, for CI: it prints each
+difference and exits with 1 if there is one. In a Go file, with the package of
+that file:
 
-  //go:generate mcpctl gen go -O tools.go -- npx -y @modelcontextprotocol/server-memory`,
+  //go:generate mcpctl gen go -O tools.go -- ./my-server`,
 		Example: `  mcpctl gen go :3000/mcp
   mcpctl gen go https://api.example.com/mcp -O github/tools.go --package github
   mcpctl gen go --check tools.go -- ./my-server`,

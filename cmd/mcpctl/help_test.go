@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/completion"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 )
 
 // tree returns the application with its commands, and each command that people see.
@@ -143,6 +145,45 @@ func shellWords(line string) []string {
 		}
 	}
 	return words
+}
+
+// TestHelpIsNarrow: help fits a terminal of 80 columns as it is written, because lines do not wrap in
+// a pipe.
+func TestHelpIsNarrow(t *testing.T) {
+	t.Parallel()
+	_, root, all := tree()
+	for _, cmd := range append(all, root.Commands()...) {
+		if cmd.Name() == "doctor" {
+			continue // its table is wider by two columns
+		}
+		for line := range strings.Lines(cmd.Long) {
+			assert.LessOrEqual(t, visible.Width(strings.TrimRight(line, "\n")), 80, "%s: %s", cmd.CommandPath(), line)
+		}
+		assert.LessOrEqual(t, len("  completion  "+cmd.Short), 80, cmd.CommandPath())
+	}
+}
+
+// TestHelpWraps: on a narrow terminal all of the help wraps but command lines, which are to be copied,
+// and words that are wider.
+func TestHelpWraps(t *testing.T) {
+	t.Parallel()
+	_, root, all := tree()
+	for _, width := range []int{80, 40} {
+		for _, cmd := range append(all, root.Commands()...) {
+			var out strings.Builder
+			_, other := newApp(console.Streams{Out: &out, OutTerminal: true, Width: width, Env: os.LookupEnv}, nil)
+			other.SetOut(&out)
+			other.SetArgs(append([]string{"help"}, strings.Fields(cmd.CommandPath())[1:]...))
+			require.NoError(t, other.Execute())
+			for line := range strings.Lines(out.String()) {
+				words := strings.Fields(line)
+				if len(words) < 2 || strings.HasPrefix(line, "  mcpctl ") || strings.HasPrefix(line, "  curl ") {
+					continue
+				}
+				assert.LessOrEqual(t, visible.Width(strings.TrimRight(line, "\n")), width, "%s: %s", cmd.CommandPath(), line)
+			}
+		}
+	}
 }
 
 // TestGlobalFlagsOnce: the help of a command has its own flags, and the root has the global ones.

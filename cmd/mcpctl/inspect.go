@@ -30,13 +30,14 @@ func newInspectCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect [SERVER]",
 		Short: "Show what a server demands for a login, step by step",
-		Long: `Show what a server demands for a login: each document that is fetched, each rule that
-is checked with its section, and what a login would ask for. It logs nobody in. What
-is wrong says what was found and what to do. The flags are those of the login.
+		Long: `Show what a server demands for a login: each document that is fetched, each rule
+that is checked with its section, and what a login would ask for. It logs nobody
+in. What is wrong says what was found and what to do. The flags are those of
+the login.
 
-Exit code: 0 a login would work, or none is demanded; 1 a login would fail; 3 the
-server or its authorization server does not answer; 4 the server refuses access for
-another reason than a missing login; 10 nothing says how to log in.`,
+Exit code: 0 a login would work, or none is demanded; 1 a login would fail; 3
+the server or its authorization server does not answer; 4 the server refuses
+access for another reason than a missing login; 10 nothing says how to log in.`,
 		Example: `  mcpctl auth inspect https://api.example.com/mcp
   mcpctl auth inspect -o json https://api.example.com/mcp
   mcpctl auth inspect --private-network https://mcp.corp.example/mcp`,

@@ -27,10 +27,11 @@ func newListenCmd(a *app) *cobra.Command {
 	l := &listenRun{app: a}
 	cmd := &cobra.Command{
 		Use:   "listen [SERVER] [URI…]",
-		Short: "Print what a server reports: changes of its lists and resources, log messages",
-		Long: `Print what a server reports, a line each: changes of its lists and log messages, or with
-URIs only changes of those resources. --call starts what only one session sees. It ends with Ctrl-C, after --count messages, or when
---max-time is over. With -o ndjson each line is the whole notification.`,
+		Short: "Print what a server reports: changes and log messages",
+		Long: `Print what a server reports, a line each: changes of its lists and log messages,
+or with URIs only changes of those resources. --call starts what only one
+session sees. It ends with Ctrl-C, after --count messages, or when --max-time is
+over. With -o ndjson each line is the whole notification.`,
 		Example: `  mcpctl listen :3000/mcp
   mcpctl listen :3000/mcp file:///config.json --count 1
   mcpctl listen :3000/mcp --log-level debug -o ndjson`,

@@ -51,18 +51,19 @@ func newLoginCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login [SERVER]",
 		Short: "Log in to a server in the browser",
-		Long: `Log in to a server. The browser opens at its authorization server; the token that
-comes back is kept for the commands that follow.
+		Long: `Log in to a server. The browser opens at its authorization server; the token
+that comes back is kept for the commands that follow.
 
-On a machine without a browser use --no-browser: open the printed page anywhere, log
-in, and paste the address that the browser ends at, even if that page does not load.
-With --device there is nothing to paste: open the printed page on any device, and type
-the printed code there. Not every authorization server has that: see auth inspect.
+On a machine without a browser use --no-browser: open the printed page anywhere,
+log in, and paste the address that the browser ends at, even if that page does
+not load. With --device there is nothing to paste: open the printed page on any
+device, and type the printed code there. Not every authorization server has
+that: see auth inspect.
 
-Without a terminal, and with --no-input, nothing waits: the command prints the page,
-and the command that finishes the login, and ends with exit code 4. Somebody opens the
-page within ten minutes. The second command reads the address that the browser ended at
-from stdin (--finish @-) or from a file.`,
+Without a terminal, and with --no-input, nothing waits: the command prints the
+page, and the command that finishes the login, and ends with exit code 4.
+Somebody opens the page within ten minutes. The second command reads the address
+that the browser ended at from stdin (--finish @-) or from a file.`,
 		Example: `  mcpctl auth login https://api.example.com/mcp
   mcpctl auth login --no-browser https://api.example.com/mcp
   mcpctl auth login --device https://api.example.com/mcp

@@ -25,12 +25,13 @@ func newPingCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ping [SERVER]",
 		Short: "Check that a server answers, and how fast",
-		Long: `Check that a server answers, and how fast. Servers of the session era get a ping.
-The stateless era has no ping, so they get server/discover instead.
+		Long: `Check that a server answers, and how fast. Servers of the session era get a
+ping. The stateless era has no ping, so they get server/discover instead.
 
--n sends one request after the other, and prints percentiles; from 10 on also how the
-times are distributed. Then a request that fails is counted and does not end the run.
-Ctrl-C ends it, with what was measured so far. The exit code is 0 if any was answered.`,
+-n sends one request after the other, and prints percentiles; from 10 on also
+how the times are distributed. Then a request that fails is counted and does not
+end the run. Ctrl-C ends it, with what was measured so far. The exit code is 0
+if any was answered.`,
 		Example: `  mcpctl ping :3000/mcp
   mcpctl ping -n 20 -- ./server
   mcpctl ping -n 100 -o json https://api.example.com/mcp`,

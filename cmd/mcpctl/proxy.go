@@ -28,7 +28,8 @@ reopened, a person is logged in, and nothing that may have run is repeated. The
 host may speak another era than the server. Put this into the mcp.json of the
 host:
 
-  {"mcpServers": {"NAME": {"command": "mcpctl", "args": ["proxy", "https://h/mcp"]}}}
+  {"mcpServers": {"NAME": {"command": "mcpctl",
+                           "args": ["proxy", "https://h/mcp"]}}}
 
 --print-config prints these lines for your host and changes nothing.
 

@@ -27,10 +27,10 @@ func newReadCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "read [SERVER] URI [k=v…]",
 		Short: "Read a resource",
-		Long: `Read a resource. Text is printed as text. Binary data never reaches a terminal: -O
-writes it to a new file, and a pipe gets its bytes. The operands are the values of a
-URI template; those of its query may be left out. See mcpctl ls resources and
-mcpctl ls templates.`,
+		Long: `Read a resource. Text is printed as text. Binary data never reaches a terminal:
+-O writes it to a new file, and a pipe gets its bytes. The operands are the
+values of a URI template; those of its query may be left out. See mcpctl ls
+resources and mcpctl ls templates.`,
 		Example: `  mcpctl read :3000/mcp file:///guide.md
   mcpctl read :3000/mcp 'file:///{path}' path=guide.md
   mcpctl read :3000/mcp img://logo -O logo.png`,

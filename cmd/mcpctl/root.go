@@ -84,16 +84,18 @@ func newRoot(a *app, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mcpctl",
 		Short: "Talk to MCP servers from the command line",
-		Long: `Mcpctl talks to MCP servers. It lists and describes their tools, calls tools, reads
-resources, gets prompts, sends any request, and runs the conformance suite. Errors
-say what happened, whether the call may have run, and what to do next.
+		Long: `Mcpctl talks to MCP servers. It lists and describes their tools, calls tools,
+reads resources, gets prompts, sends any request, and runs the conformance
+suite. Errors say what happened, whether the call may have run, and what to do
+next.
 
   mcpctl [flags] COMMAND [SERVER] [operand…] [-- PROGRAM ARG…]
 
-SERVER is a URL such as https://host/mcp, :3000/mcp or localhost:3000/mcp, the name of a
-server that an editor or assistant has, or one of a file, such as FILE.json#NAME. It is
-the first operand, the value of -s, or that of MCPCTL_SERVER. To start a server as a
-program, give the program after -- instead.`,
+SERVER is a URL such as https://host/mcp, :3000/mcp or localhost:3000/mcp, the
+name of a server that an editor or assistant has, or one of a file, such as
+FILE.json#NAME. It is the first operand, the value of -s, or that of
+MCPCTL_SERVER. To start a server as a program, give the program after --
+instead.`,
 		Example: `  mcpctl ls -- npx -y @modelcontextprotocol/server-everything stdio
   mcpctl describe :3000/mcp echo
   mcpctl call :3000/mcp echo message=hi

@@ -36,8 +36,9 @@ func newRPCCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rpc [SERVER] METHOD [PARAMS | k=v…]",
 		Short: "Send any request or notification",
-		Long: `Send any request or notification. The parameters are one JSON object, or operands
-as for call. Without a schema k=v is always a string; k:=JSON is sent exactly.`,
+		Long: `Send any request or notification. The parameters are one JSON object, or
+operands as for call. Without a schema k=v is always a string; k:=JSON is sent
+exactly.`,
 		Example: `  mcpctl rpc :3000/mcp tools/list '{"cursor":"x"}' -o raw
   mcpctl rpc :3000/mcp no/such/method --expect-error -32601
   mcpctl rpc :3000/mcp notifications/roots/list_changed --notify`,

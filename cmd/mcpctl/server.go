@@ -22,8 +22,8 @@ func newServerCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "server",
 		Short: "List the servers that have names, and trust the files of a project",
-		Long: `List the servers that have names, and trust the files of a project. Names are those
-of editors and assistants: mcpctl help names has the files and the rules.`,
+		Long: `List the servers that have names, and trust the files of a project. Names are
+those of editors and assistants: mcpctl help names has the files and the rules.`,
 		Example: `  mcpctl server ls
   mcpctl server trust .mcp.json
   mcpctl server trust --revoke .mcp.json`,
@@ -38,9 +38,9 @@ func newServerLsCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ls",
 		Short: "List the servers of editors and assistants, and where they are",
-		Long: `List the servers of editors and assistants: what to type for each, its file, its command
-line or URL, and whether it is trusted. Nothing is started, and secrets are hidden.
--o json has the files that were read, too.`,
+		Long: `List the servers of editors and assistants: what to type for each, its file, its
+command line or URL, and whether it is trusted. Nothing is started, and secrets
+are hidden. -o json has the files that were read, too.`,
 		Example: `  mcpctl server ls
   mcpctl server ls -o json
   mcpctl server ls -q`,
@@ -177,8 +177,9 @@ func newServerTrustCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust FILE",
 		Short: "Let names start the programs of a project file, until it changes",
-		Long: `Let names start the programs of a project file, and send your variables to its URLs,
-until its content changes. Read the printed command lines: they are what you trust.`,
+		Long: `Let names start the programs of a project file, and send your variables to its
+URLs, until its content changes. Read the printed command lines: they are what
+you trust.`,
 		Example: `  mcpctl server trust .mcp.json
   mcpctl server trust .vscode/mcp.json
   mcpctl server trust --revoke .mcp.json`,

@@ -27,15 +27,15 @@ func newSkillCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "skill",
 		Short: "List, show and save the skills of a server",
-		Long: `List, show and save the skills of a server: folders of instructions for an agent,
-each with a SKILL.md (extension io.modelcontextprotocol/skills).
+		Long: `List, show and save the skills of a server: folders of instructions for an
+agent, each with a SKILL.md (extension io.modelcontextprotocol/skills).
 
-SKILL is a name, a path such as acme/refunds, or the URI of a SKILL.md. A URI also
-finds a skill that the server does not list.
+SKILL is a name, a path such as acme/refunds, or the URI of a SKILL.md. A URI
+also finds a skill that the server does not list.
 
-Files are shown and saved only if their size, digest and front matter are those of the
-server's own list. That shows that nothing changed on the way. It does not show that the
-skill can be trusted: read it before you give it to an agent.`,
+Files are shown and saved only if their size, digest and front matter are those
+of the server's own list. That shows that nothing changed on the way. It does
+not show that the skill can be trusted: read it before you give it to an agent.`,
 		Example: `  mcpctl skill ls https://api.example.com/mcp
   mcpctl skill show https://api.example.com/mcp refunds
   mcpctl skill save https://api.example.com/mcp refunds --to untrusted-skills`,

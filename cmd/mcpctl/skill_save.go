@@ -20,12 +20,13 @@ func newSkillSaveCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "save [SERVER] SKILL",
 		Short: "Save all files of a skill below a folder",
-		Long: `Save all files of a skill below a folder, and print where. All files are read and
-checked before the first is written. The path begins with the name of the server, so that
-skills of two servers never meet. A folder that exists is left alone: remove it first. No
-file becomes executable.
+		Long: `Save all files of a skill below a folder, and print where. All files are read
+and checked before the first is written. The path begins with the name of the
+server, so that skills of two servers never meet. A folder that exists is left
+alone: remove it first. No file becomes executable.
 
-Keep saved skills outside the folders in which your agent looks for skills of your own.`,
+Keep saved skills outside the folders in which your agent looks for skills of
+your own.`,
 		Example: `  mcpctl skill save :3000/mcp refunds --to untrusted-skills
   mcpctl skill save https://api.example.com/mcp acme/refunds
   mcpctl skill save --label shop refunds -- ./my-server`,

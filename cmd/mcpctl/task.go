@@ -24,11 +24,12 @@ func newTaskCmd(a *app) *cobra.Command {
 	t := &tasking{app: a}
 	cmd := &cobra.Command{
 		Use:   "task",
-		Short: "List, follow and cancel tasks: calls that a server runs in the background",
-		Long: `List, follow and cancel tasks: calls of tools that a server runs in the background.
-mcpctl call starts one where a tool runs only so, and follows it; with --detach it
-prints the id of the task instead. Servers decide how long they keep a task, and
-whether another connection finds it. A program that mcpctl starts ends with its run.`,
+		Short: "List, follow and cancel tasks: calls in the background",
+		Long: `List, follow and cancel tasks: calls of tools that a server runs in the
+background. mcpctl call starts one where a tool runs only so, and follows it;
+with --detach it prints the id of the task instead. Servers decide how long they
+keep a task, and whether another connection finds it. A program that mcpctl
+starts ends with its run.`,
 		Example: `  mcpctl call :3000/mcp research topic=birds --detach
   mcpctl task ls :3000/mcp
   mcpctl task wait :3000/mcp 786512e2`,

@@ -25,21 +25,25 @@ func New(c *console.Console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print the script that completes command lines in a shell",
-		Long: `Print the script that completes command lines in a shell: commands, flags, the servers
-that mcpctl server ls knows, and the tools, arguments, values, resources and prompts of a
-server. It needs no other package. To load it in every new shell:
+		Long: `Print the script that completes command lines in a shell: commands, flags, the
+servers that mcpctl server ls knows, and the tools, arguments, values, resources
+and prompts of a server. It needs no other package. To load it in every new
+shell:
 
-  bash   mcpctl completion bash > ~/.local/share/bash-completion/completions/mcpctl
-         or, without the package bash-completion, in ~/.bashrc: source <(mcpctl completion bash)
-  zsh    mcpctl completion zsh > "${fpath[1]}/_mcpctl"
-  fish   mcpctl completion fish > ~/.config/fish/completions/mcpctl.fish
-  PowerShell   mcpctl completion powershell | Out-String | Invoke-Expression
+  bash        cd ~/.local/share/bash-completion/completions
+              mcpctl completion bash > mcpctl
+              or, without the package bash-completion, in ~/.bashrc:
+              source <(mcpctl completion bash)
+  zsh         mcpctl completion zsh > "${fpath[1]}/_mcpctl"
+  fish        mcpctl completion fish > ~/.config/fish/completions/mcpctl.fish
+  PowerShell  mcpctl completion powershell | Out-String | Invoke-Expression
 
-What a server offers is known from its last list: mcpctl ls SERVER, or a call, writes it to
-mainstay/completion in your cache folder. MCPCTL_COMPLETION_CACHE names another folder; off
-turns it off. A program is never started to complete a line, so one after -- is not known.
-A server that is typed as a URL, and was never listed, is asked for its list without your
-login or headers, for at most 150 ms.`,
+What a server offers is known from its last list: mcpctl ls SERVER, or a call,
+writes it to mainstay/completion in your cache folder. MCPCTL_COMPLETION_CACHE
+names another folder; off turns it off. A program is never started to complete a
+line, so one after -- is not known. A server that is typed as a URL, and was
+never listed, is asked for its list without your login or headers, for at most
+150 ms.`,
 		Example: `  mcpctl completion bash
   mcpctl completion zsh
   mcpctl completion fish`,

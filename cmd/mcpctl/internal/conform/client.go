@@ -33,13 +33,15 @@ func newConformClientCmd(s *suite) *cobra.Command {
 		Use:   "client -- PROGRAM ARG…",
 		Short: "Run the conformance suite against a client",
 		Long: `Run the conformance suite against a client. The program is started once for each
-scenario, with a test server that follows a script or misbehaves, and its messages
-are checked. In the arguments, {url} is replaced by the server's URL, and {command}
-by the command line of a stdio server. Without either, the URL is the last argument.
+scenario, with a test server that follows a script or misbehaves, and its
+messages are checked. In the arguments, {url} is replaced by the server's URL,
+and {command} by the command line of a stdio server. Without either, the URL is
+the last argument.
 
-The environment variable MAINSTAY_CONFORM_TASK names what the client should do in a
-scenario. A client that reads it, and prints a line for each step, is also judged by
-its conclusions. docs/conformance-clients.md describes this, with a client of 60 lines in Go.
+The environment variable MAINSTAY_CONFORM_TASK names what the client should do
+in a scenario. A client that reads it, and prints a line for each step, is also
+judged by its conclusions. docs/conformance-clients.md describes this, with a
+client of 60 lines in Go.
 
 Exit code: 0 passed, 1 failed, 10 a requirement is inconclusive.`,
 		Example: `  mcpctl conform client -- ./my-client --url {url}

@@ -16,11 +16,11 @@ func newConformInitCmd(s *suite) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [SERVER]",
 		Short: "Write a file of calls for conform server --calls",
-		Long: `Write a file of calls to standard output: for each tool whether it may be called,
-and arguments that its schema allows. Only tools with the annotation readOnlyHint
-may be called until you set "call" to true. Replace the arguments by ones with
-which the tool succeeds; conform server --calls FILE fails if it does not. Add
-"changes": ["URI", …] to a tool whose calls change resources.
+		Long: `Write a file of calls to standard output: for each tool whether it may be
+called, and arguments that its schema allows. Only tools with the annotation
+readOnlyHint may be called until you set "call" to true. Replace the arguments
+by ones with which the tool succeeds; conform server --calls FILE fails if it
+does not. Add "changes": ["URI", …] to a tool whose calls change resources.
 
 Nothing is called.`,
 		Example: `  mcpctl conform init -- ./my-server > calls.json

@@ -176,8 +176,8 @@ func newConformExplainCmd(s *suite) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain ID",
 		Short: "Explain a check, with the rule of the specification",
-		Long: `Explain a check, with the rule of the specification. ID is the id of a check, that
-of a requirement such as UTIL-15, or a pattern such as UTIL-1*.`,
+		Long: `Explain a check, with the rule of the specification. ID is the id of a check,
+that of a requirement such as UTIL-15, or a pattern such as UTIL-1*.`,
 		Example: `  mcpctl conform explain RPC-07/exclusive
   mcpctl conform explain 'UTIL-1*'
   mcpctl conform explain UTIL-15 -o json`,

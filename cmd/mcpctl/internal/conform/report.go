@@ -312,9 +312,9 @@ func newConformReportCmd(s *suite) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report FILE",
 		Short: "Convert a report to another format",
-		Long: `Convert a report to another format. FILE was written by --report json or --report
-html; - is standard input. Without =FILE the output goes to standard output. There
-text is one screen, or every check with -v.`,
+		Long: `Convert a report to another format. FILE was written by --report json or
+--report html; - is standard input. Without =FILE the output goes to standard
+output. There text is one screen, or every check with -v.`,
 		Example: `  mcpctl conform report conform.json --to html=conform.html --to junit=conform.xml
   mcpctl conform report conform.html --to json
   mcpctl conform report conform.json --to github`,
@@ -334,8 +334,8 @@ func newConformMergeCmd(s *suite) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merge FILE FILE…",
 		Short: "Combine reports into one matrix",
-		Long: `Combine several reports: of several servers, or of one server on several transports
-or systems. The HTML is a matrix of checks and servers.`,
+		Long: `Combine several reports: of several servers, or of one server on several
+transports or systems. The HTML is a matrix of checks and servers.`,
 		Example: `  mcpctl conform merge go.json typescript.json --to html=matrix.html
   mcpctl conform merge linux.json macos.json windows.json --to junit=all.xml
   mcpctl conform merge stdio.html http.html --to json`,

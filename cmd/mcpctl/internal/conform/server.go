@@ -89,7 +89,7 @@ func (o *outcomeOptions) expected() (conformance.Expectations, error) {
 
 // conformLimits names the global flags that have other defaults here.
 func conformLimits() string {
-	return fmt.Sprintf("Defaults differ from the other commands: --start-timeout %s, --timeout %s, and no\n--max-time.",
+	return fmt.Sprintf("Defaults differ from the other commands: --start-timeout %s, --timeout %s, and\nno --max-time.",
 		console.Typed(defaultStart), defaultAnswer)
 }
 
@@ -100,15 +100,16 @@ func newConformServerCmd(s *suite) *cobra.Command {
 		Short: "Run the conformance suite against a server",
 		Long: `Run the conformance suite against a server. The capabilities that the server
 declares decide which checks apply. Tools are called only with permission: from
---side-effects, --allow-tool, --calls, or the server itself. The report fits on one screen;
--v lists every check and shows the messages of each failure.
+--side-effects, --allow-tool, --calls, or the server itself. The report fits on
+one screen; -v lists every check and shows the messages of each failure.
 
 ` + conformLimits() + `
 
-A server that wants a login gets the token of mcpctl auth login, or what --auth says.
+A server that wants a login gets the token of mcpctl auth login, or what --auth
+says.
 
-Exit code: 0 passed, 1 failed, 10 a requirement is inconclusive, 3 the server does
-not answer, 4 it wants a login, 5 it does not answer with MCP.`,
+Exit code: 0 passed, 1 failed, 10 a requirement is inconclusive, 3 the server
+does not answer, 4 it wants a login, 5 it does not answer with MCP.`,
 		Example: `  mcpctl conform server -- ./my-server
   mcpctl conform server :3000/mcp --only lifecycle -v
   mcpctl conform server :3000/mcp --report junit=conform.xml --report html=conform.html

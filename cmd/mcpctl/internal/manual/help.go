@@ -2,7 +2,9 @@
 package manual
 
 import (
+	"cmp"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 )
 
 // Group adds commands under a heading of the help.
@@ -31,29 +34,75 @@ func Help(root *cobra.Command, c *console.Console) {
 		_, err := io.WriteString(cmd.OutOrStderr(), usage(cmd, width))
 		return err
 	})
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		cmd.Long = reflow(cmp.Or(cmd.Long, cmd.Short), width)
+		help(cmd, args)
+	})
+}
+
+// leastColumn is the least width of a second column beside the first one.
+const leastColumn = 24
+
+// reflow wraps a text that is wider than the terminal; a width of 0 is none. The lines of a paragraph,
+// or of a second column, are one text: the source breaks them at 80 columns.
+func reflow(text string, width int) string {
+	lines := strings.Split(text, "\n")
+	if width == 0 || !slices.ContainsFunc(lines, func(line string) bool { return visible.Width(line) > width }) {
+		return text
+	}
+	const filled = 60 // a shorter line ends where its text does
+	var out []string
+	for i := 0; i < len(lines); {
+		line := lines[i]
+		indent, second := indentOf(line), secondColumn(line)
+		hang := visible.Width(line[:second])
+		for i++; i < len(lines) && len(lines[i-1]) > filled && lines[i] != "" && indentOf(lines[i]) == hang && (hang > indent || hang == 0); i++ {
+			line += " " + lines[i][hang:]
+		}
+		if width-hang < leastColumn && second > indent && visible.Width(line) > width {
+			hang = indent + 4
+			out = append(out, console.Wrap(strings.TrimRight(line[:second], " "), width, strings.Repeat(" ", hang))...)
+			line = strings.Repeat(" ", hang) + line[second:]
+		}
+		out = append(out, console.Wrap(line, width, strings.Repeat(" ", hang))...)
+	}
+	return strings.Join(out, "\n")
+}
+
+func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+
+// secondColumn returns where the last column of an indented line begins, or else its text.
+func secondColumn(line string) int {
+	indent := indentOf(line)
+	if at := strings.LastIndex(line, "  ") + 2; indent > 0 && at > indent {
+		return at
+	}
+	return indent
 }
 
 // usage is the help of a command below its description.
 func usage(cmd *cobra.Command, width int) string {
 	var b strings.Builder
-	b.WriteString("Usage:\n  " + synopsis(cmd) + "\n")
+	write := func(text string) { b.WriteString(reflow(text, width)) }
+	write("Usage:\n  " + synopsis(cmd) + "\n")
 	if cmd.HasExample() {
-		b.WriteString("\nExamples:\n" + cmd.Example + "\n")
+		b.WriteString("\nExamples:\n" + cmd.Example + "\n") // to be copied, so it does not wrap
 	}
 	for _, g := range groups(cmd) {
-		b.WriteString("\n" + g.title + ":\n" + listed(g.commands))
+		write("\n" + g.title + ":\n" + listed(g.commands))
 	}
 	for _, g := range flagGroups(cmd) {
-		b.WriteString("\n" + g.title + ":\n" + g.set.FlagUsagesWrapped(width))
+		write("\n" + g.title + ":\n" + g.set.FlagUsages())
 	}
 	if topics := topics(cmd); len(topics) > 0 {
-		b.WriteString("\nHelp topics:\n" + listed(topics))
+		write("\nHelp topics:\n" + listed(topics))
 	}
 	if cmd.HasAvailableSubCommands() {
-		b.WriteString("\n" + cmd.Root().Name() + " help" + strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()) + " COMMAND explains a command.\n")
+		write("\n" + cmd.Root().Name() + " help" + strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()) + " COMMAND explains a command.\n")
 	}
 	if cmd.HasParent() {
-		b.WriteString("\nThe flags of all commands are in " + cmd.Root().Name() + " help.\n")
+		write("\nThe flags of all commands are in " + cmd.Root().Name() + " help.\n")
 	}
 	return b.String()
 }

@@ -29,3 +29,37 @@ func TestPage(t *testing.T) {
 		`.SH EXAMPLES`, `.PP`, `.nf`, ``, `.fi`, `.SH SEE ALSO`, ``, ``,
 	}, "\n"), page(cmd))
 }
+
+// TestReflow: paragraphs and second columns are joined and wrapped; what ends early, and what fits,
+// keeps its lines.
+func TestReflow(t *testing.T) {
+	t.Parallel()
+	text := strings.Join([]string{
+		"Heading",
+		"A paragraph of two lines, the first of which is as long as lines are in",
+		"the source.",
+		"",
+		"  a      one",
+		"  bc     the second column begins here, and it also has a line that is full",
+		"         and another",
+		"  command with no second column, and it is as long as the lines of the source",
+		"  the next command",
+	}, "\n")
+	require.Equal(t, text, reflow(text, 0))
+	require.Equal(t, text, reflow(text, 80))
+	require.Equal(t, strings.Join([]string{
+		"Heading",
+		"A paragraph of two lines, the first of",
+		"which is as long as lines are in the",
+		"source.",
+		"",
+		"  a      one",
+		"  bc     the second column begins here,",
+		"         and it also has a line that is",
+		"         full and another",
+		"  command with no second column, and it",
+		"  is as long as the lines of the source",
+		"  the next command",
+	}, "\n"), reflow(text, 40))
+	require.Equal(t, "  first\n      the second column\n      wraps", reflow("  first   the second column wraps", 25))
+}

@@ -23,8 +23,9 @@ func New(c *console.Console) *cobra.Command {
 		Use:   "man DIR",
 		Short: "Write the pages for man",
 		Long: `Write the pages for man into a folder: mcpctl(1), one for each command, such as
-mcpctl-call(1), and one for each topic, such as mcpctl-syntax(7). They are what this program
-prints as help. Pages of an earlier version are replaced; other files are not.`,
+mcpctl-call(1), and one for each topic, such as mcpctl-syntax(7). They are what
+this program prints as help. Pages of an earlier version are replaced; other
+files are not.`,
 		Example: `  mcpctl man ~/.local/share/man
   mcpctl man ./man
   mcpctl man /usr/local/share/man`,

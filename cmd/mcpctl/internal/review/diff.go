@@ -33,22 +33,22 @@ func NewDiff(x *explain.Explainer) *cobra.Command {
 	d := &diffing{x: x}
 	cmd := &cobra.Command{
 		Use:   "diff SNAPSHOT|SERVER [SNAPSHOT|SERVER]",
-		Short: "Show what changed between two snapshots or servers, and whom it breaks",
-		Long: `Show what changed from one server to another, each of them a file of mcpctl snapshot
-or a server, and what each change does to callers:
+		Short: "Show what changed between two servers, and whom it breaks",
+		Long: `Show what changed from one server to another, each of them a file of mcpctl
+snapshot or a server, and what each change does to callers:
 
-  breaking    a call or a program that worked may fail: a tool, an argument or a value
-              of an enumeration is gone, an argument is required or a limit tighter now,
-              a result may be something else
-  risky       models or hosts may act differently: a description, a default or an
-              annotation changed. Such a change can be an attack.
+  breaking    a call or a program that worked may fail: a tool, an argument or a
+              value of an enumeration is gone, an argument is required or a
+              limit tighter now, a result may be something else
+  risky       models or hosts may act differently: a description, a default
+              or an annotation changed. Such a change can be an attack.
   compatible  nobody has to react: a new tool, a new optional argument
 
 The order of members and items and the form of the text are no change.
 
-Exit code: 1 if there is a change of the level of --fail-on or worse, else 0. By default
-every change counts, as in diff. --report github marks the snapshot in GitHub Actions,
-and appends a summary to GITHUB_STEP_SUMMARY if that is set.`,
+Exit code: 1 if there is a change of the level of --fail-on or worse, else 0. By
+default every change counts, as in diff. --report github marks the snapshot in
+GitHub Actions, and appends a summary to GITHUB_STEP_SUMMARY if that is set.`,
 		Example: `  mcpctl diff surface.json -- ./my-server
   mcpctl diff old.json new.json --fail-on breaking
   mcpctl diff surface.json https://api.example.com/mcp -o json`,

@@ -26,17 +26,19 @@ func NewLint(x *explain.Explainer) *cobra.Command {
 	l := &linting{x: x}
 	cmd := &cobra.Command{
 		Use:   "lint SNAPSHOT|SERVER",
-		Short: "Find what models, their APIs and hosts cannot use in a server's tools",
-		Long: `Find what models, their APIs and hosts cannot use in what a server offers, and what may
-mislead them. The server is asked for its lists only, or not at all: a file of mcpctl
-snapshot can be checked, too. All rules are local, and nothing is sent to anybody else.
+		Short: "Find what models, APIs and hosts cannot use in a server's tools",
+		Long: `Find what models, their APIs and hosts cannot use in what a server offers, and
+what may mislead them. The server is asked for its lists only, or not at all: a
+file of mcpctl snapshot can be checked, too. All rules are local, and nothing is
+sent to anybody else.
 
-  error    an API of a model, a host or a client refuses it: names, schemas whose root
-           is not an object or has oneOf, anyOf or allOf, references to elsewhere,
-           arrays without items, hidden characters, pages that never end
-  warning  models choose or fill in a tool badly, or are misled: missing or one-word
-           descriptions, missing annotations, names that are nearly the same, defaults
-           that do not fit, texts that try to steer models
+  error    an API of a model, a host or a client refuses it: names, schemas
+           whose root is not an object or has oneOf, anyOf or allOf, references
+           to elsewhere, arrays without items, hidden characters, pages that
+           never end
+  warning  models choose or fill in a tool badly, or are misled: missing or
+           one-word descriptions, missing annotations, names that are nearly the
+           same, defaults that do not fit, texts that try to steer models
   note     good to know: how many tokens the tools take
 
 Exit code: 0 no errors, 1 errors. --fail-on warning makes warnings count, too.`,

@@ -25,14 +25,15 @@ func NewSnapshot(x *explain.Explainer) *cobra.Command {
 		Use:   "snapshot [SERVER]",
 		Short: "Write what a server offers to one file, to compare it later",
 		Long: `Write what a server offers to one JSON file: its name and version, the revision,
-capabilities, instructions, tools, resources, templates and prompts. The same server
-gives the same file, so a change of it is a change in your repository. mcpctl diff
-compares it with a server, and mcpctl lint checks it.
+capabilities, instructions, tools, resources, templates and prompts. The same
+server gives the same file, so a change of it is a change in your repository.
+mcpctl diff compares it with a server, and mcpctl lint checks it.
 
-Items are in the order of their names, and members in the order of theirs. Numbers and
-texts are as the server sent them, and an invalid item is kept. Members that change
-without a change of the server are left out: _meta of items, and the size and last
-change of resources. There are no secrets of the command line and no times.`,
+Items are in the order of their names, and members in the order of theirs.
+Numbers and texts are as the server sent them, and an invalid item is kept.
+Members that change without a change of the server are left out: _meta of items,
+and the size and last change of resources. There are no secrets of the command
+line and no times.`,
 		Example: `  mcpctl snapshot -O surface.json -- ./my-server
   mcpctl snapshot https://api.example.com/mcp -O surface.json
   mcpctl snapshot github | jq '.tools[].name'`,
