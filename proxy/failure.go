@@ -37,7 +37,7 @@ func failure(r *request, server mcp.Era, err error) (json.RawMessage, *jsonrpc.E
 	}
 	f := Failure{
 		Code: string(own.Code), Kind: own.Kind.String(), Delivery: own.Delivery.String(),
-		Retryable: own.Retryable, RetryAfterMs: own.RetryAfter.Milliseconds(),
+		Retryable: own.Retryable && (r.Method != mcp.MethodToolsCall || mcperrors.SafeToRetry(own)), RetryAfterMs: own.RetryAfter.Milliseconds(),
 	}
 	r.failed = &f
 	if r.host != nil && (r.host.strangers || r.host.share) {

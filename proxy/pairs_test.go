@@ -189,6 +189,7 @@ func TestServerDies(t *testing.T) {
 		var meta map[string]proxy.Failure
 		require.NoError(t, json.Unmarshal(res.Meta, &meta))
 		require.Equal(t, "unknown", meta["io.github.mainstay-mcp/failure"].Delivery)
+		require.False(t, meta["io.github.mainstay-mcp/failure"].Retryable, "the text says to check first")
 		require.Equal(t, 1, p.server.Count(mcp.MethodToolsCall))
 		res, err = p.host.CallTool(t.Context(), "pay", nil)
 		require.NoError(t, err)

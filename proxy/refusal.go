@@ -20,8 +20,8 @@ type Failure struct {
 	Kind string `json:"kind"`
 	// Delivery is "not-sent", "rejected", "unknown" or "answered".
 	Delivery string `json:"delivery"`
-	// Retryable reports whether a later attempt may succeed, RetryAfterMs after how many
-	// milliseconds, 0 if that is unknown.
+	// Retryable reports whether a later attempt may succeed and, for a call of a tool, whether the
+	// tool did not run. RetryAfterMs is the time to wait before it, 0 if that is unknown.
 	Retryable    bool  `json:"retryable"`
 	RetryAfterMs int64 `json:"retryAfterMs,omitempty"`
 }

@@ -197,10 +197,10 @@ func (x *Explainer) client(e *mcperrors.Error, early bool) *failure.Failure {
 	if errors.As(e, &missing) {
 		f.AddNote("mcpctl cannot answer what the tool asks (" + visible.Line(strings.Join(missing.Names, ", ")) + "): call it from a program that can")
 	}
+	f.Reads = !early && x.Sent.Method != "" && !x.Sent.Acts
 	switch {
 	case early:
-	case e.Delivery == mcperrors.Unknown && x.Sent.Method != "" && !x.Sent.Acts:
-		f.Reads = true
+	case e.Delivery == mcperrors.Unknown && f.Reads:
 		f.AddNote(failure.NoteReads)
 	case e.Delivery == mcperrors.Unknown:
 		f.AddNote(failure.NoteMayRun)

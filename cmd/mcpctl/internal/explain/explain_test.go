@@ -60,6 +60,35 @@ func TestMachineFace(t *testing.T) {
 	require.True(t, strings.HasPrefix(line, `{"error":{"kind":"unknown-outcome","exit":7,`), line)
 }
 
+// TestRetryableIsSafe: an error that says retryable, or to try again, is safe to retry.
+func TestRetryableIsSafe(t *testing.T) {
+	t.Parallel()
+	call, list := connect.Sent{Method: "tools/call", Acts: true}, connect.Sent{Method: "tools/list"}
+	for _, tt := range []struct {
+		sent     connect.Sent
+		delivery mcperrors.Delivery
+		safe     bool
+		action   string
+	}{
+		{call, mcperrors.NotSent, true, "Try again"},
+		{call, mcperrors.Rejected, true, "Try again"},
+		{call, mcperrors.Unknown, false, "Check whether it ran"},
+		{call, mcperrors.Answered, false, "Check what it did"},
+		{list, mcperrors.Unknown, true, "Try again"},
+		{list, mcperrors.Answered, true, "Try again"},
+	} {
+		e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindServer, tt.delivery, "failed", nil)
+		e.Retryable, e.SuggestedAction = true, "Try again"
+		x := explainer()
+		x.Sent = tt.sent
+		var got struct{ Error map[string]any }
+		require.NoError(t, json.Unmarshal([]byte(x.client(e, false).Machine()), &got))
+		require.Equal(t, tt.safe, got.Error["safeToRetry"], tt)
+		require.Equal(t, tt.safe, got.Error["retryable"], tt)
+		require.Equal(t, tt.action, got.Error["suggestedAction"], tt)
+	}
+}
+
 func TestBugsAreOwnedUp(t *testing.T) {
 	t.Parallel()
 	f := explainer().Failure(t.Context(), errors.New("surprise"))

@@ -129,12 +129,19 @@ func (f *Failure) Object() json.RawMessage {
 		}
 	}
 	fields["delivery"] = console.Encode(f.Delivery.String())
-	if f.Delivery == mcperrors.Unknown && !f.Reads {
-		// A script that repeats a retryable error must not repeat this one.
-		fields["retryable"] = console.Encode(false)
+	// A script that repeats retryable errors must not repeat what may have run, though the client's
+	// error, which has two answers, may say that a later attempt can succeed.
+	safe := f.Reads || f.Delivery == mcperrors.NotSent || f.Delivery == mcperrors.Rejected
+	again := string(fields["retryable"]) == "true"
+	switch {
+	case safe:
+	case f.Delivery == mcperrors.Unknown:
 		fields["suggestedAction"] = console.Encode("Check whether it ran")
+	case again:
+		fields["suggestedAction"] = console.Encode("Check what it did")
 	}
-	fields["safeToRetry"] = console.Encode(f.Reads || f.Delivery == mcperrors.NotSent || f.Delivery == mcperrors.Rejected)
+	fields["retryable"] = console.Encode(again && safe)
+	fields["safeToRetry"] = console.Encode(safe)
 	fields["kind"] = console.Encode(f.Kind)
 	fields["exit"] = console.Encode(f.Kind.ExitCode())
 	fields["message"] = console.Encode(f.Message)
