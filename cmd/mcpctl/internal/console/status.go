@@ -34,8 +34,9 @@ type Status struct {
 
 	mu   sync.Mutex
 	what string
-	last string
-	on   bool
+	// bar is before last where there is room for it.
+	bar, last string
+	on        bool
 	// held keeps the line away while a person is asked something.
 	held bool
 	// logs shows log messages in a pipe, too.
@@ -102,12 +103,16 @@ func (s *Status) show(began time.Time) {
 		return
 	}
 	text := fmt.Sprintf(" · %.0f s", time.Since(began).Seconds())
-	if s.last != "" {
-		text += " · " + s.last
-	}
 	width := 200
 	if s.c.ErrTerminal {
 		width = s.c.Width - 2
+	}
+	if s.last != "" {
+		text += " · "
+		if utf8.RuneCountInString(s.what+text+s.bar+s.last) < width {
+			text += s.bar
+		}
+		text += s.last
 	}
 	// The time and the progress stay on a narrow terminal; what is waited for is known.
 	text = visible.Cut(visible.Line(s.what), max(10, width-utf8.RuneCountInString(text)-1)) + text
@@ -116,14 +121,16 @@ func (s *Status) show(began time.Time) {
 		return
 	}
 	s.on = true
-	fmt.Fprint(s.c.Err, "\r\x1b[K"+visible.Fit(text, width+1)) // one column stays free
+	fmt.Fprint(s.c.Err, "\r\x1b[K"+strings.TrimSuffix(visible.Fit(text, width+1), " ·…")) // one column stays free
 }
 
 // Set changes the end of the line, from the next update on.
-func (s *Status) Set(text string) {
+func (s *Status) Set(text string) { s.set("", text) }
+
+func (s *Status) set(bar, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last = text
+	s.bar, s.last = bar, text
 }
 
 // End removes the line. It may be called more than once.
@@ -173,16 +180,17 @@ func (s *Status) above(line string) {
 
 // Progress shows the progress of a request on the line.
 func (s *Status) Progress(p mcp.ProgressParams) {
-	text := fmt.Sprintf("%v", p.Progress)
+	bar, text := "", fmt.Sprintf("%v", p.Progress)
 	if p.Total != nil && *p.Total > 0 {
 		const cells = 20
 		filled := int(max(0, min(1, p.Progress / *p.Total)) * cells)
-		text = "[" + strings.Repeat("#", filled) + strings.Repeat(".", cells-filled) + fmt.Sprintf("] %v/%v", p.Progress, *p.Total)
+		bar = "[" + strings.Repeat("#", filled) + strings.Repeat(".", cells-filled) + "] "
+		text = fmt.Sprintf("%v/%v", p.Progress, *p.Total)
 	}
 	if p.Message != "" {
 		text += " · " + visible.Line(p.Message)
 	}
-	s.Set(text)
+	s.set(bar, text)
 }
 
 // ShowLogs shows log messages where standard error is no terminal, too. Call it before messages can

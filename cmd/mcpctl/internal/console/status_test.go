@@ -129,3 +129,31 @@ func TestStatusInAPipe(t *testing.T) {
 		})
 	}
 }
+
+// On a narrow terminal the time and the counter stay; the bar goes, and the message is cut.
+func TestStatusOfNarrowProgress(t *testing.T) {
+	t.Parallel()
+	total := 30.0
+	for _, tt := range []struct {
+		width int
+		want  string
+	}{
+		{80, "calling slowprog · 0 s · [##..................] 3/30 · step three of thirty"},
+		{60, "calling slowprog · 0 s · 3/30 · step three of thirty"},
+		{40, "calling sl… · 0 s · 3/30 · step three…"},
+		{28, "calling sl… · 0 s · 3/30"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var out bytes.Buffer
+			c := consoleOn(true, &out)
+			c.Width = tt.width
+			s := c.NewStatus()
+			s.Begin("calling slowprog")
+			s.Progress(mcp.ProgressParams{Progress: 3, Total: &total, Message: "step three of thirty"})
+			time.Sleep(statusDelay + time.Millisecond)
+			synctest.Wait()
+			require.Equal(t, "\r\x1b[K"+tt.want, taken(c, &out))
+			s.End()
+		})
+	}
+}
