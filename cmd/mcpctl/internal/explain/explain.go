@@ -191,7 +191,11 @@ func (x *Explainer) client(e *mcperrors.Error, early bool) *failure.Failure {
 	var task *client.TaskError
 	if errors.As(e, &task) {
 		f.Add("task", "%s", x.Secrets.Safe(task.ID))
-		f.Try = append(f.Try, "mcpctl task wait SERVER "+x.Secrets.Safe(task.ID))
+		try := "mcpctl task wait SERVER " + x.Secrets.Safe(task.ID)
+		if e.Kind == mcperrors.KindNotFound {
+			try = "mcpctl task ls SERVER"
+		}
+		f.Try = append(f.Try, try)
 	}
 	var missing *client.MissingCapabilityError
 	if errors.As(e, &missing) {
@@ -201,7 +205,9 @@ func (x *Explainer) client(e *mcperrors.Error, early bool) *failure.Failure {
 	switch {
 	case early:
 	case e.Delivery == mcperrors.Unknown && f.Reads:
-		f.AddNote(failure.NoteReads)
+		if e.Kind != mcperrors.KindNotFound {
+			f.AddNote(failure.NoteReads)
+		}
 	case e.Delivery == mcperrors.Unknown:
 		f.AddNote(failure.NoteMayRun)
 	case e.Delivery == mcperrors.Answered && e.Method == mcp.MethodToolsCall && e.RPC == nil:
