@@ -109,6 +109,8 @@ func TestContextErrorsWithoutACause(t *testing.T) {
 	require.ErrorIs(t, timeout, context.DeadlineExceeded)
 	require.NotErrorIs(t, timeout, context.Canceled)
 	require.Equal(t, "no answer within 3s; the call may have run: check before repeating it", timeout.Error())
+	late := errormap.Timeout(mcperrors.NotSent, "no answer", 2*time.Second-27*time.Microsecond, nil)
+	require.Equal(t, "no answer within 2s", late.Message, "what is left of a deadline is rounded")
 	server := errormap.FromRPC(&jsonrpc.Error{Code: -32001}, errormap.Options{Profile: mcperrors.Docling})
 	require.Equal(t, mcperrors.KindTimeout, server.Kind)
 	require.NotErrorIs(t, server, context.DeadlineExceeded, "the server's deadline is not ours")

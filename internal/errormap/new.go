@@ -29,8 +29,9 @@ func Unasked(after time.Duration, cause error) *mcperrors.Error {
 	return Timeout(mcperrors.NotSent, "HeaderFunc or the Authorizer did not return", after, cause)
 }
 
-// waited formats d as options usually write it: 60s, not 1m0s.
+// waited formats d as options usually write it: 60s, not 1m0s. It rounds to milliseconds.
 func waited(d time.Duration) string {
+	d = max(d.Round(time.Millisecond), time.Millisecond)
 	if d <= 2*time.Minute && d%time.Second == 0 {
 		return fmt.Sprintf("%ds", d/time.Second)
 	}
