@@ -56,6 +56,7 @@ func TestBadMessages(t *testing.T) {
 		{"RPC-17: a batch", `[{"jsonrpc":"2.0","id":1,"result":{}}]`, false, Stats{Faults: 1}},
 		{"a request with the same id", `{"jsonrpc":"2.0","id":1,"method":"m","params":[]}`, false, Stats{Faults: 1}},
 		{"a huge request with the same id", `{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"` + pad + `"}}`, false, Stats{Faults: 1}},
+		{"a line over the limit that is text", "  y" + pad, false, Stats{Noise: 1}},
 		{"a banner", `Server listening on stdio`, false, Stats{Noise: 1}},
 		{"a log line that looks like an array", `[INFO] ready`, false, Stats{Noise: 1}},
 		{"a bare value", `"x"`, false, Stats{Noise: 1}},

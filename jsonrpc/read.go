@@ -83,7 +83,11 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 func (c *Conn) take(ln line, err error) bool {
 	switch {
 	case errors.Is(err, errTooLong):
-		if !c.reported {
+		switch start := bytes.TrimLeft(bytes.TrimPrefix(ln.text, byteOrderMark), jsonSpace); {
+		case c.reported:
+		case len(start) > 0 && start[0] != '{' && start[0] != '[':
+			c.hear(head(start))
+		default:
 			c.fault(c.overLimit(ln))
 		}
 		c.reported = false
