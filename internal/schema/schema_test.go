@@ -113,6 +113,7 @@ func TestSignature(t *testing.T) {
 		{"of the manual", `{"properties":{"a":{"type":"integer"},"b":{"type":"integer"},"mode":{"enum":["fast","exact"]},"tags":{"type":"array","items":{"type":"string"}}},"required":["a","b"]}`, "f(a: integer, b: integer, mode?: fast|exact, tags?: string[])"},
 		{"nothing", `{"type":"object"}`, "f()"},
 		{"required but not described", `{"required":["x"]}`, "f(x: any)"},
+		{"items at the greatest depth", `{"properties":{"a":{"items":{"properties":{"b":{"properties":{"c":{"type":"array","items":{"type":"string"}},"d":{"type":"array","items":{"type":"array"}}}}}}}}}`, "f(a?: {b?: {c?: string[], d?: array[]}}[])"},
 		{"union of items", `{"properties":{"a":{"type":"array","items":{"type":["string","integer"]}}}}`, "f(a?: (string|integer)[])"},
 		{"quoted values", `{"properties":{"a":{"enum":["", "a b", 3, null]}}}`, `f(a?: ""|"a b"|3|null)`},
 		{"recursive", `{"properties":{"next":{"$ref":"#"}}}`, "f(next?: {next?: {next?: {next?: object}}})"},

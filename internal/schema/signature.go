@@ -68,7 +68,7 @@ func (s Schema) typeText(depth int, left *int) string {
 				}
 				add(bare(v))
 			}
-		case c.kind == "array" && depth > 0:
+		case c.kind == "array" && depth >= 0:
 			add(s.only(c.node).arrayText(depth, left))
 		case c.kind == "object" && depth > 0:
 			add(s.only(c.node).objectText(depth, left))
