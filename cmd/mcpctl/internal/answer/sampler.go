@@ -48,11 +48,17 @@ func (a *Answers) run(ctx context.Context, request []byte) (*mcp.CreateMessageRe
 	out := &bounded{most: samplerBytes}
 	stderr := &bounded{most: 64 << 10, drop: true}
 	cmd.Stdout, cmd.Stderr = out, stderr
-	if err := cmd.Run(); err != nil {
-		lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
-		return nil, fmt.Errorf("%w; stderr: %s", err, visible.Cut(lines[len(lines)-1], 200))
+	err := cmd.Run()
+	if out.over {
+		return nil, errTooLong // whatever the command makes of a closed pipe
 	}
-	return messageOf(out.Bytes())
+	if err != nil {
+		if said := strings.TrimSpace(string(stderr.kept)); said != "" {
+			err = fmt.Errorf("%w; stderr: %s", err, visible.Cut(said[strings.LastIndexByte(said, '\n')+1:], 200))
+		}
+		return nil, err
+	}
+	return messageOf(out.kept)
 }
 
 // messageOf reads what a sampler printed: the result of sampling as JSON, or the text of it.
@@ -78,22 +84,24 @@ func messageOf(out []byte) (*mcp.CreateMessageResult, error) {
 	return result, nil
 }
 
-// bounded keeps at most so many bytes. More are an error, or are dropped.
+// bounded keeps at most so many bytes. More are an error, or are dropped. It has no ReadFrom, which
+// would be called instead of Write.
 type bounded struct {
-	bytes.Buffer
-	most int
-	drop bool
+	kept       []byte
+	most       int
+	drop, over bool
 }
 
-var errTooLong = errors.New("the command printed too much")
+var errTooLong = errors.New("the command printed more than 8 MiB, and its answer was not sent")
 
 // Write implements [io.Writer].
 func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) <= b.most {
-		return b.Buffer.Write(p)
+	b.over = b.over || len(b.kept)+len(p) > b.most
+	switch {
+	case !b.over:
+		b.kept = append(b.kept, p...)
+	case !b.drop:
+		return 0, errTooLong
 	}
-	if b.drop {
-		return len(p), nil
-	}
-	return 0, errTooLong
+	return len(p), nil
 }
