@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -312,6 +313,12 @@ func (a *app) arguments(tool, base *doc.Value, operands []operand.Operand, noVal
 		findings = mistyped
 	} else {
 		findings = merge(judge.Findings(arguments), mistyped)
+	}
+	for _, m := range mistyped {
+		name := strings.TrimPrefix(m.Pointer, "/")
+		if i := slices.IndexFunc(findings, func(f schema.Finding) bool { return f.Pointer == m.Pointer }); !strings.Contains(name, "/") && input.Property(name).TakesArray() {
+			findings[i].Message += "; write " + name + "[]=… once for each item"
+		}
 	}
 	if len(findings) > 0 {
 		f := failure.Usage("%s %s", console.Count(len(findings), "argument does not fit", "arguments do not fit"), name)
