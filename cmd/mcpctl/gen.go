@@ -94,6 +94,9 @@ that file:
 				if err := replaceFile(g.file, code); err != nil {
 					return failure.New(failure.KindOutput, mcperrors.Answered, "%s was not written: %s", g.file, failure.RootCause(err))
 				}
+				if !a.console.Quiet {
+					a.console.Note("saved " + g.file + ": " + console.Count(len(tools), "tool", "tools"))
+				}
 				return nil
 			})
 		},
