@@ -66,8 +66,8 @@ func named(e ast.Expr, name string) bool {
 	return false
 }
 
-// The reader of a list may leave silently. After a tool has run, the user learns
-// that it ran.
+// The reader of a list may leave silently, and so may a person who has seen the start of a result.
+// A program learns that the tool ran.
 func TestClosedPipeAfterACall(t *testing.T) {
 	t.Parallel()
 	url := serve(t, io.Discard) + "/mcp"
@@ -75,13 +75,14 @@ func TestClosedPipeAfterACall(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"call", url, "echo", "message=hi"}, `"kind":"output-closed","exit":141,"message":"the reader closed the output before it was complete","method":"tools/call","tool":"echo","delivery":"answered","retryable":false`},
-		{[]string{"rpc", url, "ping"}, `"method":"ping","delivery":"answered"`},
-		{[]string{"ls", "-q", url}, ""},
-		{[]string{"call", url, "echo", "message=hi", "--dry-run"}, ""},
+		{[]string{"call", url, "echo", "message=hi", "-o", "json"}, `"kind":"output-closed","exit":141,"message":"the reader closed the output before it was complete","method":"tools/call","tool":"echo","delivery":"answered","retryable":false`},
+		{[]string{"call", url, "echo", "message=hi"}, ""},
+		{[]string{"rpc", url, "ping", "-o", "json"}, `"method":"ping","delivery":"answered"`},
+		{[]string{"ls", "-q", url, "-o", "json"}, ""},
+		{[]string{"call", url, "echo", "message=hi", "--dry-run", "-o", "json"}, ""},
 	} {
 		var stderr strings.Builder
-		code := run(t.Context(), append(tt.args, "-o", "json"), console.Streams{
+		code := run(t.Context(), tt.args, console.Streams{
 			In: strings.NewReader(""), Out: leaver{}, Err: &stderr, Env: func(string) (string, bool) { return "", false },
 		})
 		require.Equal(t, 128+int(syscall.SIGPIPE), code)

@@ -40,7 +40,7 @@ func run(ctx context.Context, args []string, s console.Streams) int {
 	root.SetErr(a.console.Err)
 	err := root.ExecuteContext(ctx)
 	if lost := a.console.Lost(); lost != nil {
-		err = outputLost(lost, a.dial.Sent)
+		err = outputLost(lost, a.dial.Sent, a.console.Format == console.Human)
 	}
 	if err == nil {
 		return failure.KindOK.ExitCode()
@@ -67,12 +67,12 @@ func readOutput(root *cobra.Command, args []string) {
 
 // outputLost is the failure of a run whose output could not be written. A reader
 // that left has seen enough, so nothing is printed unless the run may have changed
-// something.
-func outputLost(err error, sent connect.Sent) *failure.Failure {
+// something. A person who has seen the start of the result knows that it did.
+func outputLost(err error, sent connect.Sent, human bool) *failure.Failure {
 	f := failure.New(failure.KindOutput, sent.Delivery, "cannot write the output: %s", failure.RootCause(err))
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, os.ErrClosed) {
 		f = failure.New(failure.KindOutputClosed, sent.Delivery, "the reader closed the output before it was complete")
-		f.Silent = !sent.Acts
+		f.Silent = !sent.Acts || human && sent.Delivery == mcperrors.Answered
 	}
 	switch {
 	case sent.Tool != "" && sent.Delivery == mcperrors.Answered:
