@@ -6,9 +6,13 @@ import (
 	"time"
 )
 
-// Rounded returns a duration for people: milliseconds, from a second on tenths.
+// Rounded returns a duration for people: milliseconds, below one microseconds, and from a second on
+// tenths.
 func Rounded(d time.Duration) time.Duration {
-	if d < time.Second {
+	switch {
+	case d < time.Millisecond:
+		return d.Round(time.Microsecond)
+	case d < time.Second:
 		return d.Round(time.Millisecond)
 	}
 	return d.Round(100 * time.Millisecond)

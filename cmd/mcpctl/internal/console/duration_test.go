@@ -22,3 +22,14 @@ func TestLeft(t *testing.T) {
 		require.Equal(t, want, console.Left(d))
 	}
 }
+
+func TestRounded(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		312987 * time.Nanosecond:   "313µs",
+		12345 * time.Microsecond:   "12ms",
+		1234567 * time.Microsecond: "1.2s",
+	} {
+		require.Equal(t, want, console.Rounded(d).String())
+	}
+}
