@@ -12,7 +12,8 @@ if (($# != 1)); then
 fi
 module=github.com/mainstay-mcp/mainstay
 flags=()
-for packages in "$module/"{conformance,cmd,auth,pool,proxy,skills,internal,toolcache,breaker,errors,mcp}/... go.yaml.in/yaml/v3 github.com/{godbus,go-jose,spf13}/... \
+for packages in "$module/"{conformance,cmd,auth,pool,proxy,skills,internal,toolcache,breaker,errors,mcp}/... \
+	"$module/client/internal/"{era,keeper,tasks,watch,ask,lists,catalog} go.yaml.in/yaml/v3 github.com/{godbus,go-jose,spf13}/... \
 	github.com/google/jsonschema-go/... {net,vendor,encoding,mime,log,text,regexp,html,archive,compress,path,os,unicode,flag,sort,fmt,math/big,hash,crypto,embed,errors,context,time,go}/... github.com/{zalando,mattn}/...; do
 	flags+=("-gcflags=$packages=-l")
 done

@@ -161,6 +161,10 @@ type Trace struct {
 	Stderr func(line string)
 	// Exited is called when a program has exited, before its children in its process group are
 	// killed. They live until it returns.
+	//
+	// # Experimental
+	//
+	// It is there for programs that look at what a server leaves behind.
 	Exited func()
 }
 

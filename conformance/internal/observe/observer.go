@@ -91,7 +91,7 @@ func (o *Observer) Outcome(id string) (looked int, broken []Violation) {
 // Message judges one message of a session.
 func (o *Observer) Message(s *wire.Session, in wire.Inbound) {
 	if in.ToNotification() && in.Method() == "" {
-		return // HTTP-04/accepted judges that there is a body at all
+		return // another check judges that there is a body at all
 	}
 	batch := rawjson.IsArray(in.Data) && json.Valid(in.Data) // a line of a log may begin with "[", too
 	switch kind := s.Conn.Transport(); {
