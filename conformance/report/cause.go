@@ -59,6 +59,8 @@ const (
 	textEndless  = "the list does not end"
 	// textNotReached is the detail of checks after the end of a scenario.
 	textNotReached = "not reached"
+	// textSessionEnded is the detail of checks that need a session which the server has ended.
+	textSessionEnded = "the server ended the session with 404, as it may"
 	// textOfAll is what passive checks expect: their title.
 	textOfAll = "that of all"
 )

@@ -387,6 +387,9 @@ func (f *finding) title() string {
 		}
 		return "standard output has text that is no message" + follows(f.about)
 	case causeRefused:
+		if f.lead().Detail == textSessionEnded {
+			return textSessionEnded
+		}
 		if expectation(f.lead().Expected) == unknownMethod {
 			return "an unknown method is answered with " + f.about + ", not a JSON-RPC error"
 		}

@@ -96,6 +96,14 @@ func TestFindings_Causes(t *testing.T) {
 				"A-02/x: tools/list is answered with 404 without content, not a JSON-RPC message",
 			},
 		},
+		"a session that the server ends": {
+			[]conformance.Result{func() conformance.Result {
+				res := lost(broke("A-01/x", request1("ping", "{}"), "a result", "", answered(404, "", "")))
+				res.Detail = textSessionEnded
+				return res
+			}()},
+			[]string{"A-01/x: the server ended the session with 404, as it may"},
+		},
 		"a refusal in JSON-RPC is an answer": {
 			[]conformance.Result{broke("A-01/x", request1("ping", "{}"), "a result", "error -32600", answered(400, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32600}}`))},
 			[]string{"A-01/x: title of A-01/x"},

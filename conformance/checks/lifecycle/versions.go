@@ -94,6 +94,7 @@ func runOddInitialize(t *engine.Trial) {
 	again := func(s *wire.Session) {
 		t.Step(s)
 		a, err := s.Request(t.Ctx, mcp.MethodInitialize, good)
+		talk.StopIfFull(t, a, err)
 		t.Check("LC-01/again", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
 	}
 	var s, last, without *wire.Session // without: the one that was sent no version
@@ -116,6 +117,7 @@ func runOddInitialize(t *engine.Trial) {
 		t.Step(s)
 		last = s
 		a, err := s.Request(t.Ctx, mcp.MethodInitialize, c.params)
+		talk.StopIfFull(t, a, err)
 		refused := a.HasCode(err, wire.CodeInvalidParams, wire.CodeInvalidRequest)
 		if err != nil && a.In.HTTP != nil { // the status alone may say it
 			refused = a.In.HTTP.Status >= 400 && a.In.HTTP.Status < 500
@@ -155,6 +157,7 @@ func runOddInitialize(t *engine.Trial) {
 		"capabilities": map[string]any{"com.example/unknown": map[string]any{"x": true}, "experimental": map[string]any{"a": map[string]any{}}},
 	}
 	a, err := s.Request(t.Ctx, mcp.MethodInitialize, strange)
+	talk.StopIfFull(t, a, err)
 	t.Check("LC-01/unknown", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
 }
 

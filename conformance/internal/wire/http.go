@@ -426,7 +426,7 @@ func (w *HTTPConn) Do(ctx context.Context, method string, body []byte, with http
 	if err != nil {
 		return nil, err
 	}
-	return w.finish(req, body, describeHeaders(with))
+	return w.finish(req, body, describeHeaders(with), len(with) == 0)
 }
 
 // Upload posts a body of unknown length in chunks.
@@ -436,11 +436,12 @@ func (w *HTTPConn) Upload(ctx context.Context, body io.Reader, note string) (*HT
 		return nil, err
 	}
 	req.Body, req.GetBody, req.ContentLength = io.NopCloser(body), nil, -1
-	return w.finish(req, nil, note)
+	return w.finish(req, nil, note, true)
 }
 
-// finish sends a request and reads the response, as Do does.
-func (w *HTTPConn) finish(req *http.Request, body []byte, note string) (*HTTPAnswer, error) {
+// finish sends a request and reads the response, as Do does. plain: its headers are those of the
+// conversation.
+func (w *HTTPConn) finish(req *http.Request, body []byte, note string, plain bool) (*HTTPAnswer, error) {
 	w.trace.Add(conformance.ToServer, body, &conformance.HTTPInfo{Method: req.Method, Header: w.shown(req.Header)}, note)
 	resp, err := w.exchange(req)
 	if err != nil {
@@ -467,6 +468,9 @@ func (w *HTTPConn) finish(req *http.Request, body []byte, note string) (*HTTPAns
 		answer.Body, _ = io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // a cut body is judged as what came
 	}
 	w.trace.Add(conformance.FromServer, answer.Body, info, "")
+	if plain {
+		w.noteEnd(resp, Received(answer.Body, nil), Received(body, nil).ID())
+	}
 	return answer, nil
 }
 

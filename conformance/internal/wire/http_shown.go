@@ -21,7 +21,32 @@ const notShown = "(not shown)"
 //
 // If the server has closed a connection that was used before, the request goes out once more on a
 // new one: an earlier request may be the reason.
+//
+// A server that limits its requests is asked again after the time that it names.
 func (w *HTTPConn) exchange(req *http.Request) (*http.Response, error) {
+	for tries := 1; ; tries++ {
+		resp, err := w.roundTrip(req)
+		if err != nil {
+			return nil, err
+		}
+		wait := retryAfter(resp)
+		if wait == 0 || tries == mostTries || w.At.Once || req.Body != nil && req.GetBody == nil {
+			return resp, nil
+		}
+		_ = resp.Body.Close() // it was refused
+		if err := Pause(req.Context(), wait); err != nil {
+			return nil, err
+		}
+		if req.Body != nil {
+			if req.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// roundTrip sends a request once, or twice if a connection that was used before is closed.
+func (w *HTTPConn) roundTrip(req *http.Request) (*http.Response, error) {
 	reused := false
 	seen := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { reused = info.Reused }}
 	req = req.WithContext(httptrace.WithClientTrace(req.Context(), seen))
@@ -42,23 +67,15 @@ func (w *HTTPConn) exchange(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrClosed, err)
 	}
-	if wait := retryAfter(resp); wait > 0 && !w.At.Once && (req.Body == nil || req.GetBody != nil) {
-		_ = resp.Body.Close() // it was refused
-		if err := Pause(req.Context(), wait); err != nil {
-			return nil, err
-		}
-		if req.Body != nil {
-			if req.Body, err = req.GetBody(); err != nil {
-				return nil, err
-			}
-		}
-		return w.exchange(req)
-	}
 	return resp, nil
 }
 
-// mostRetryAfter is the longest that the suite waits because a server asks for it.
-const mostRetryAfter = 5 * time.Second
+// mostRetryAfter is the longest that the suite waits because a server asks for it, and mostTries is how
+// often it sends a request that is refused with such a wait.
+const (
+	mostRetryAfter = 5 * time.Second
+	mostTries      = 3
+)
 
 // retryAfter returns how long a server that limits its requests wants the next one to wait, 0 if it does
 // not say, or wants more than the suite has.
@@ -67,7 +84,7 @@ func retryAfter(resp *http.Response) time.Duration {
 		return 0
 	}
 	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
-	if wait := time.Duration(seconds) * time.Second; err == nil && wait <= mostRetryAfter {
+	if wait := time.Duration(seconds) * time.Second; err == nil && wait > 0 && wait <= mostRetryAfter {
 		return wait
 	}
 	return 0

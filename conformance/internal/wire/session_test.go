@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // refusing answers every request with 400 and an error without an id.
@@ -153,4 +155,22 @@ func TestForget(t *testing.T) {
 	require.Empty(t, s.Unclaimed)
 	require.Zero(t, s.kept)
 	require.Zero(t, s.keptBytes)
+}
+
+// TestSilences_Pace: a server that is slow is waited for longer.
+func TestSilences_Pace(t *testing.T) {
+	t.Parallel()
+	var s Silences
+	require.Equal(t, Lag, s.Lag())
+	require.Equal(t, time.Second, s.Due())
+	s.NoteWait(mcp.MethodToolsCall, 9*time.Second, nil)
+	s.NoteWait(mcp.MethodInitialize, 9*time.Second, nil)
+	require.Equal(t, Lag, s.Lag(), "what may take its time says nothing")
+	s.NoteWait(mcp.MethodToolsList, 400*time.Millisecond, nil)
+	require.Equal(t, 1600*time.Millisecond, s.Lag())
+	require.Equal(t, 1600*time.Millisecond, s.Due())
+	for range 3 {
+		s.Note(ErrNoAnswer)
+	}
+	require.Equal(t, 1600*time.Millisecond, s.Lag(), "also when it was silent three times")
 }

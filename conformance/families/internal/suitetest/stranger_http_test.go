@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,7 +31,8 @@ type strangerHTTP struct {
 	// leaks is the method of what goes to the newest session, or for logging/setLevel to all. It may be
 	// "streams": what belongs to no request goes to all streams, or "ids": each stream numbers its events.
 	// "polls" is no fault: calls are answered to clients that come back. Nor is "heartbeats": they come on
-	// one stream after the other, while calls take most of a second.
+	// one stream after the other, while calls take most of a second. With "evicts" a new session ends the
+	// others, and with "full" there is one at a time.
 	leaks string
 
 	mu       sync.Mutex
@@ -38,7 +41,9 @@ type strangerHTTP struct {
 
 // strangerSession is one session of a stranger.
 type strangerSession struct {
-	in  *io.PipeWriter
+	in    *io.PipeWriter
+	ended atomic.Bool
+
 	mu  sync.Mutex
 	due map[string]chan []byte // answers, by id
 	// polled are answers, by the id of the event after which they come.
@@ -86,7 +91,12 @@ func (h *strangerHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	message := wire.Received(body, nil)
-	s := h.session(r, message.Method() == mcp.MethodInitialize)
+	begins := message.Method() == mcp.MethodInitialize
+	if begins && h.leaks == "full" && h.open() {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	s := h.session(r, begins)
 	switch {
 	case s == nil && r.Header.Get(wire.HeaderSession) != "":
 		w.WriteHeader(http.StatusNotFound)
@@ -100,6 +110,8 @@ func (h *strangerHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, "id: %s-answer\ndata: %s\n\n", r.Header.Get("Last-Event-ID"), <-answer)
 	case r.Method == http.MethodGet:
 		h.stream(w, r, s)
+	case r.Method == http.MethodDelete && h.leaks == "full":
+		s.ended.Store(true)
 	case r.Method == http.MethodDelete:
 		w.WriteHeader(http.StatusMethodNotAllowed)
 	case message.Method() == "" || message.ID() == "":
@@ -148,7 +160,7 @@ func (h *strangerHTTP) session(r *http.Request, begins bool) *strangerSession {
 		all := h.sessions
 		h.mu.Unlock()
 		for _, s := range all {
-			if h.id(s) == r.Header.Get(wire.HeaderSession) {
+			if h.id(s) == r.Header.Get(wire.HeaderSession) && !s.ended.Load() {
 				return s
 			}
 		}
@@ -157,6 +169,9 @@ func (h *strangerHTTP) session(r *http.Request, begins bool) *strangerSession {
 	in, out := io.Pipe()
 	s := &strangerSession{in: out, due: map[string]chan []byte{}, polled: map[string]chan []byte{}}
 	h.mu.Lock()
+	for _, each := range h.sessions {
+		each.ended.Store(each.ended.Load() || h.leaks == "evicts")
+	}
 	h.sessions = append(h.sessions, s)
 	h.mu.Unlock()
 	ended := make(chan struct{})
@@ -168,6 +183,13 @@ func (h *strangerHTTP) session(r *http.Request, begins bool) *strangerSession {
 		go s.beat(ended)
 	}
 	return s
+}
+
+// open reports whether there is a session that has not ended.
+func (h *strangerHTTP) open() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.ContainsFunc(h.sessions, func(s *strangerSession) bool { return !s.ended.Load() })
 }
 
 // stream sends what is no answer.
@@ -289,6 +311,45 @@ func TestStranger_Sessions(t *testing.T) {
 					}
 				}
 			})
+		})
+	}
+}
+
+// TestStranger_FewSessions: a server may have one session at a time, and may end a session whenever it
+// likes. What needs two of them is not decided then, and nothing fails that does not fail otherwise.
+func TestStranger_FewSessions(t *testing.T) {
+	t.Parallel()
+	run := func(t *testing.T, kind string) (failed map[string]string, passed int) {
+		failed = map[string]string{}
+		synctest.Test(t, func(t *testing.T) {
+			h := &strangerHTTP{strangerServer: &strangerServer{}, leaks: kind}
+			defer h.close()
+			server := memhttp.New(h)
+			defer server.Close()
+			report, err := checks.Run(t.Context(), &conformance.URLSubject{URL: "http://stranger/", RoundTripper: server.Transport()}, conformance.Options{
+				Revisions: []mcp.Version{mcp.LatestSession}, Only: []string{"lifecycle", "base", "calls", "tools", "HTTP-01*", "HTTP-04*"}, SideEffects: conformance.SideEffectsReadOnly,
+			})
+			require.NoError(t, err)
+			for _, r := range report.Results {
+				switch r.Status {
+				case conformance.Pass:
+					passed++
+				case conformance.Fail, conformance.Warn:
+					failed[r.ID] = r.Actual
+				case conformance.Skip, conformance.Inconclusive, conformance.Error:
+				}
+			}
+		})
+		return failed, passed
+	}
+	always, all := run(t, "")
+	for _, kind := range []string{"evicts", "full"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			failed, passed := run(t, kind)
+			maps.DeleteFunc(failed, func(id, _ string) bool { return always[id] != "" })
+			require.Empty(t, failed)
+			require.Greater(t, passed, all*3/4)
 		})
 	}
 }
