@@ -204,7 +204,7 @@ var importTable = []row{
 	{pkg: "conformance/faults/...", may: []string{"conformance/faults/...", "jsonrpc", "internal/sse"}, why: "the proxy stands before any server and behind any client"},
 	{pkg: "conformance/internal/rawjson", why: "questions about JSON values, whoever sent them"},
 	{
-		pkg: "conformance/internal/wire", may: []string{"conformance", "conformance/internal/rawjson", "mcp", "internal/sse"},
+		pkg: "conformance/internal/wire", may: []string{"conformance", "conformance/internal/rawjson", "mcp", "internal/sse"}, tests: []string{"internal/memhttp"},
 		why: "the driver moves bytes and messages; what they should be, those above it know",
 	},
 	{pkg: "conformance/internal/fixture", may: []string{"conformance/internal/rawjson", "internal/inputschema", "mcp"}, why: "names and schemas that the suite uses, whichever check needs them"},
