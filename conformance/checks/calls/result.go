@@ -3,6 +3,7 @@ package calls
 import (
 	"encoding/json"
 	"net/mail"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,7 +40,12 @@ func (e *each) links(c call, a wire.Answer) {
 
 // unasked judges news of resources that came during a call of a client without subscriptions.
 func (e *each) unasked(c call, had int) {
-	for _, in := range e.s.Unsolicited[min(had, len(e.s.Unsolicited)):] {
+	came := e.s.Unsolicited[min(had, len(e.s.Unsolicited)):]
+	if e.t.Rev.Stateless() { // calls have no log level here
+		logs := slices.ContainsFunc(came, func(in wire.Inbound) bool { return in.Method() == mcp.MethodMessage })
+		e.see(e.t, "CALL-05/silent", !logs, "no log message for a call without a log level", "%s: a log message", c)
+	}
+	for _, in := range came {
 		if in.Method() == mcp.MethodResourcesUpdated {
 			e.see(e.t, "CALL-09/unasked", false, "no news of resources without a subscription", "%s: news of %s", c, rawjson.OrAbsent(wire.Param(in, "uri")))
 		}

@@ -82,7 +82,7 @@ func TestStranger_Healthy(t *testing.T) {
 		require.Empty(t, brokenIDs(report))
 		for _, r := range report.Results {
 			if r.Area == "calls" {
-				skipped := strings.HasSuffix(r.ID, "/tagged") || slices.Contains([]string{"CALL-06/read", "CALL-01/links", "CALL-11/model"}, r.ID) || strings.HasPrefix(r.ID, "CALL-12/") // with examples nothing is completed; no tool links, or asks the model; sessions need HTTP, tags the stateless era
+				skipped := strings.HasSuffix(r.ID, "/tagged") || slices.Contains([]string{"CALL-05/silent", "CALL-06/read", "CALL-01/links", "CALL-11/model"}, r.ID) || strings.HasPrefix(r.ID, "CALL-12/") // with examples nothing is completed; no tool links, or asks the model; sessions need HTTP, tags and levels of calls the stateless era
 				require.Equal(t, skipped, r.Status == conformance.Skip, "%s %s", r.ID, r.Detail)
 			}
 		}
@@ -410,6 +410,11 @@ func strangerDefects() map[string]strangerDefect {
 			}
 			return a
 		}}, []string{"CALL-01/bare"}},
+		"logs that nobody asked for": {strangerServer{stateless: true, before: func(c *strangerTalk, r strangerRequest) {
+			if r.Params.Meta.Level == "" {
+				c.notify("notifications/message", reply{"level": "info", "data": "working"})
+			}
+		}}, []string{"CALL-05/silent"}},
 		"news of no subscription":         {strangerServer{stateless: true, grows: true, untagged: true}, []string{"CALL-09/tagged", "CALL-10/tagged"}},
 		"a form in a form":                {strangerServer{asks: userForm(reply{"type": "object", "properties": reply{"street": reply{"type": "string"}}})}, []string{"CALL-11/form"}},
 		"a form with a list of anything":  {strangerServer{asks: userForm(reply{"type": "array", "items": reply{"type": "object"}})}, []string{"CALL-11/form"}},
