@@ -377,7 +377,7 @@ func (f *finding) title() string {
 	case causeID:
 		return f.about
 	case causeSilence:
-		if f.method == "" {
+		if f.method == "" || strings.HasPrefix(f.method, "notifications/") { // which nobody answers
 			return f.lead().Title
 		}
 		return "the server does not answer" + strings.Replace(on, " on ", " ", 1)

@@ -124,6 +124,10 @@ func TestFindings_Causes(t *testing.T) {
 			},
 			[]string{"A-02/x +1: the server exits on notifications/cancelled: KeyError: 'late'", "A-03/x: the server exits on tools/call: TypeError: 3"},
 		},
+		"silence after a notification, which nobody answers": {
+			[]conformance.Result{broke("A-01/x", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"c-9"}}`, "an answer to ping", "no answer in 10s")},
+			[]string{"A-01/x: title of A-01/x"},
+		},
 		"headers that are refused": {
 			[]conformance.Result{broke("A-01/x", "", "200", "406", conformance.Frame{
 				Dir: conformance.ToServer, Data: []byte(request1("ping", "{}")), Note: "Accept: text/event-stream, application/json", HTTP: &conformance.HTTPInfo{Method: "POST"},
