@@ -264,7 +264,7 @@ func (s *Session) Await(ctx context.Context, id string) (Answer, error) {
 
 // awaitOf returns the response with the given id, or the one to what has the token.
 func (s *Session) awaitOf(ctx context.Context, id, token string) (Answer, error) {
-	method, full, began := s.Methods[id], s.Timeout, time.Now()
+	method, full, began, starts := s.Methods[id], s.Timeout, time.Now(), !s.heard
 	if full > Lag { // else the answer is one that may never come
 		s.Timeout = s.Silences.Wait(method, full)
 	}
@@ -282,7 +282,11 @@ func (s *Session) awaitOf(ctx context.Context, id, token string) (Answer, error)
 		})
 	}
 	if s.Timeout = full; full > Lag {
-		s.Silences.NoteWait(method, time.Since(began), err)
+		took := time.Since(began)
+		if starts && err == nil {
+			took = 0 // the program had to start
+		}
+		s.Silences.NoteWait(method, took, err)
 	}
 	if err != nil {
 		return Answer{}, err
@@ -318,12 +322,8 @@ func (s *Session) Provoke(ctx context.Context, id string, data []byte) (Answer, 
 			return Answer{}, fmt.Errorf("the ping after the message: %w", err)
 		}
 	}
-	lag := s.Silences.Lag()
-	a, err := s.afterPing(lag, wait)
+	a, err := s.afterPing(s.Silences.Lag(), wait)
 	s.Silences.Note(err)
-	if due := s.Silences.Due(); id != "" && due > lag && errors.Is(err, ErrNoAnswer) { // answers may come in any order
-		return s.afterPing(due-lag, wait)
-	}
 	return a, err
 }
 

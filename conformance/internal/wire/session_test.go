@@ -162,13 +162,11 @@ func TestSilences_Pace(t *testing.T) {
 	t.Parallel()
 	var s Silences
 	require.Equal(t, Lag, s.Lag())
-	require.Equal(t, time.Second, s.Due())
 	s.NoteWait(mcp.MethodToolsCall, 9*time.Second, nil)
 	s.NoteWait(mcp.MethodInitialize, 9*time.Second, nil)
 	require.Equal(t, Lag, s.Lag(), "what may take its time says nothing")
 	s.NoteWait(mcp.MethodToolsList, 400*time.Millisecond, nil)
 	require.Equal(t, 1600*time.Millisecond, s.Lag())
-	require.Equal(t, 1600*time.Millisecond, s.Due())
 	for range 3 {
 		s.Note(ErrNoAnswer)
 	}

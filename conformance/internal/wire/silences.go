@@ -54,7 +54,7 @@ func (s *Silences) NoteWait(method string, took time.Duration, err error) {
 	}
 }
 
-// Lag is how long an answer that need not come is waited for: less from a subject that was silent three
+// Lag is how long an answer is waited for once a ping after it was answered: less from a subject that was silent three
 // times, and more from one that is slow. An answer makes the wait long again.
 func (s *Silences) Lag() time.Duration {
 	if s.row.Load() < 3 {
@@ -62,9 +62,6 @@ func (s *Silences) Lag() time.Duration {
 	}
 	return max(Lag/5, s.pace())
 }
-
-// Due is how long an answer that has to come is waited for once a ping after it was answered.
-func (s *Silences) Due() time.Duration { return max(time.Second, s.pace()) }
 
 // pace is four times the longest answer so far, but for requests that may take their time.
 func (s *Silences) pace() time.Duration {
