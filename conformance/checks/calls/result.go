@@ -38,7 +38,8 @@ func (e *each) links(c call, a wire.Answer) {
 	}
 }
 
-// unasked judges news of resources that came during a call of a client without subscriptions.
+// unasked judges log messages and news of resources that came during a call of a client that has asked
+// for neither.
 func (e *each) unasked(c call, had int) {
 	came := e.s.Unsolicited[min(had, len(e.s.Unsolicited)):]
 	if e.t.Rev.Stateless() { // calls have no log level here

@@ -54,8 +54,8 @@ func (s *Silences) NoteWait(method string, took time.Duration, err error) {
 	}
 }
 
-// Lag is how long an answer is waited for once a ping after it was answered: less from a subject that was silent three
-// times, and more from one that is slow. An answer makes the wait long again.
+// Lag is how long an answer is waited for once a ping after it was answered: less from a subject that
+// was silent three times, and more from one that is slow. An answer makes the wait long again.
 func (s *Silences) Lag() time.Duration {
 	if s.row.Load() < 3 {
 		return max(Lag, s.pace())
